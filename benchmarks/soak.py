@@ -48,7 +48,7 @@ from shootout.soak.documents import SOAKS
 from shootout.soak.values import SoakResult
 from shootout.writers import markdown
 
-SLOWING_S = 0.1  # how often a slowed server stands still
+SLOWING_S = 0.1  # how often a slowed server is stopped
 SLOPE = 0.03  # by which it is slower with each minute
 STEP = 0.15  # by which it is slower after a third of its load
 LEAK_BYTES = 1_000_000
@@ -66,7 +66,7 @@ while True:
 
 @dataclass
 class Server:
-    """One that stands still by a fault, and for the turns of others."""
+    """One that is stopped by a fault, and for the turns of others."""
 
     instance: Instance
     ended: Event
@@ -88,7 +88,7 @@ class Server:
             pause(self.instance.pid, stopped)
 
     def still(self, seconds: float) -> bool:
-        """Stand still for so long, if it has its turn; returns whether it did."""
+        """Stop it for so long, if it has its turn; returns whether it did."""
         for stopped in (True, False):
             with self.lock:
                 if self.turn_s is None:
@@ -99,7 +99,7 @@ class Server:
         return True
 
     def slowed(self, share: Callable[[float], float]) -> None:
-        """Stand still for a share of the time, by the seconds of load."""
+        """Stop it for a share of the time, by the seconds of load."""
         while not self.ended.is_set():
             least = min(0.9, share(self.now_s))
             if least > 0:
@@ -116,7 +116,7 @@ def none(server: Server) -> None:
 
 
 def stall(server: Server) -> None:
-    """Stand still for three seconds in each 35 of load."""
+    """Stop it for three seconds in each 35 of load."""
     at_s = 40.0
     while not server.ended.wait(0.05):
         if server.now_s >= at_s and server.still(3):
@@ -124,12 +124,12 @@ def stall(server: Server) -> None:
 
 
 def slope(server: Server) -> None:
-    """Stand still for a share of the time that grows with each minute."""
+    """Stop it for a share of the time that grows with each minute."""
     server.slowed(lambda at_s: SLOPE * at_s / 60)
 
 
 def step(server: Server) -> None:
-    """Stand still for a share of the time after a third of the load."""
+    """Stop it for a share of the time after a third of the load."""
     server.slowed(lambda at_s: STEP if at_s > server.duration_s / 3 else 0.0)
 
 

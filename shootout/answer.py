@@ -172,6 +172,7 @@ class Table:
     rows: tuple[tuple[Field, ...], ...]
     caption: str = ""
     sortable: bool = False
+    folded: str = ""  # the page shows the table after a click on this text
     page_only: bool = False
     whole: bool = False  # terminal and Markdown have all of its rows, too
 

@@ -41,16 +41,10 @@ JUDGED = (0, 1, 4)  # exit codes of runs that measured all their cells
 LOADS = 5  # of a calibration, which are loaded in turn: templates of more would fill the cache
 
 
-# --- a run, from request to page -------------------------------------------------------------------
-
-
 def prepare(
     request: Request, report: Callable[[str], None] = no_progress, skip: Skip = lambda reason: None
 ) -> Prepared:
-    """Decide everything before a server starts.
-
-    `report` receives what is fetched, `skip` why documents are left out. Raises InputError.
-    """
+    """Decide everything before a server starts; `report` receives what is fetched. Raises InputError."""
     acknowledged = load_acknowledged(request.acknowledged)
     with files.writing(request.out / "results"):
         files.require_folder(request.out / "results")
@@ -70,13 +64,15 @@ def prepare(
 def run(
     prepared: Prepared, observe: Observe, skip: Skip, cells: Collection[Cell] | None = None
 ) -> Conclusion:
-    """Measure, judge, explain and publish: the main job, step by step.
-
-    `cells` selects some of the plan's cells; `skip` receives why a part of the result cannot be written.
-    Raises InputError and MeasureError.
-    """
+    """Measure some or all cells, judge, explain and publish. Raises InputError and MeasureError."""
     planned = prepared.plan if cells is None else prepared.plan.judging(cells)
-    path = campaign.measure(planned, prepared.results, observe, acknowledged=prepared.acknowledged)
+    explained_s = 60 * (prepared.request.explain or 0.0)
+
+    def measuring(progress: Progress) -> None:
+        left_s = progress.left_s
+        observe(structs.replace(progress, left_s=None if left_s is None else left_s + explained_s))
+
+    path = campaign.measure(planned, prepared.results, measuring, acknowledged=prepared.acknowledged)
     conclusion = replace(judge_run(path, prepared.acknowledged, skip), prepared=prepared)
     if prepared.request.explain is not None:
         explain(conclusion, prepared.request.explain, observe, skip)
@@ -156,9 +152,6 @@ def publish_single(
     return file
 
 
-# --- other commands --------------------------------------------------------------------------------
-
-
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
     """Join the documents of a run's shards, then judge and publish them as one run."""
     known = load_acknowledged(acknowledged)  # report its errors before anything is written
@@ -181,11 +174,11 @@ def accept(
         changed = (Verdict.REGRESSED, Verdict.IMPROVED)
         if far := [each for each in against.cells if each.verdict in changed]:
             raise InputError(
-                f"{wording.far_from_baseline(far)}; nothing is stored\nA baseline of unlike runs is too "
-                "wide to show a loss. --force adds this one; to begin at a new level, delete the file"
+                f"{wording.far_from_baseline(far)}; nothing is stored\nRuns this different make the "
+                "baseline too wide to detect a loss. --force adds this one; for a new level, delete the file"
             )
         if likely := [each for each in against.cells if each.leaning]:
-            warn(f"{wording.far_from_baseline(likely)}; a baseline of unlike runs is too wide to show a loss")
+            warn(f"{wording.far_from_baseline(likely)}; runs this different make a baseline too wide")
     return baselines.accept(folder, baseline.baselines_of_run(comparison, anchor))
 
 
@@ -197,10 +190,7 @@ def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries
 def open_regressions(
     results: Path, anchor: str | None, acknowledged: Path, skip: Skip
 ) -> tuple[Regression, ...]:
-    """List the regressions that history confirms and that have not recovered since.
-
-    Raises InputError if there is no run.
-    """
+    """List the confirmed regressions that have not recovered since. Raises InputError without a run."""
     known = load_acknowledged(acknowledged)
     comparisons = [run.whole().comparison for run in _runs(results, anchor, (), skip)]
     if not comparisons:
@@ -217,20 +207,14 @@ def fetch(server: ServerReference, report: Callable[[str], None], build: Build |
 
 
 def examine(out: Path, data: Path, profile: str, policy: Policy | None, skip: Skip) -> Report:
-    """Examine this machine and its A/A results so far, by this policy or the profile's.
-
-    `skip` receives why results are left out.
-    """
+    """Examine this machine and its A/A results so far, by this policy or the profile's."""
     loaded = matrix.load_profile(profile)
     gates = structs.replace(loaded, policy=policy or loaded.policy)
     return doctor.examine(data, out / "results", gates, skip)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:
-    """Measure A/A cells, run after run, each on rows of its own, until the budget is spent.
-
-    `measure` runs one request and returns its exit code; this function returns the last one.
-    """
+    """Run A/A cells on rows of their own until the budget is spent; returns the last exit code."""
     budget_s = steps.plan(request.selection).profile.sampling.budget_s
     each_max_s = steps.plan(request.selection.within(None)).profile.sampling.budget_s
     seeds = itertools.cycle(range(1, LOADS + 1))
@@ -259,7 +243,6 @@ def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) ->
 def _runs(
     results: Path, base: str | None, acknowledged: Sequence[Acknowledgement], skip: Skip
 ) -> list[JudgedRun]:
-    """The judged runs of a folder that have the base, the newest last."""
     return judged_runs.find(results, lambda error: skip(str(error)), acknowledged, base)
 
 

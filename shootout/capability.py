@@ -20,15 +20,7 @@ if TYPE_CHECKING:
     from shootout.parser import Parser
     from shootout.report.site.answers import AnswerListPage
 
-NAMES: tuple[str, ...] = (
-    "upgrade",
-    "explain",
-    "count",
-    "bisect",
-    "learn",
-    "soak",
-    "coverage",
-)
+NAMES: tuple[str, ...] = ("upgrade", "explain", "count", "bisect", "learn", "soak", "coverage")
 
 
 class Capability:

@@ -127,7 +127,7 @@ def _declare(name: str, parser: Parser) -> None:
             capability.load(name).command(parser)
             return
         module = next(module for module, names in _MODULES.items() if name in names)
-        import_module(f"shootout.commands.{module}").DECLARED[name](parser)
+        getattr(import_module(f"shootout.commands.{module}"), f"declare_{name}")(parser)
 
 
 def _fail(error: Exception) -> None:

@@ -35,6 +35,8 @@ from shootout.inputs.options import (
     Selection,
     refuse_gone,
 )
+from shootout.measure import outset as measured
+from shootout.measure.plan import Plan
 from shootout.model.run import Observe
 from shootout.model.verdict import Acknowledgement
 from shootout.parser import Commands, Parser
@@ -45,9 +47,6 @@ from shootout.writers import markdown, terminal
 LOADING = (
     "profile", "servers", "workloads", "set", "build", "policy", "seed", "data",
 )  # fmt: skip
-
-
-# --- declaring ------------------------------------------------------------------------------------
 
 
 def declare(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
@@ -85,10 +84,7 @@ def below(parser: Parser, heading: str) -> argparse._ActionsContainer:
 
 
 def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = None) -> None:
-    """Declare the options of a run, or those of these names; `profile`: the default.
-
-    Their texts are parsed with the request.
-    """
+    """Declare the options of a run, or those of these names; `profile`: the default."""
     wanted = {option.name for option in MEASURING} if names is None else {*names}
     add_options(parser, (option for option in MEASURING if option.name in wanted), type=str)
     if "set" in wanted:
@@ -96,14 +92,8 @@ def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = No
     parser.set_defaults(profile=profile)
 
 
-# --- arguments ------------------------------------------------------------------------------------
-
-
 def request(args: argparse.Namespace, **changed: Any) -> Request:
-    """Make the request that options make, parsed by argparse or pytest; `changed` replaces some.
-
-    Raises InputError.
-    """
+    """Make the request that options make; `changed` replaces some. Raises InputError."""
     return Request(
         Selection.from_arguments(args, **changed),
         args.out.resolve(),
@@ -126,7 +116,10 @@ def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
     return app.prepare(request(args, **changed), preparing, left_out)
 
 
-# --- printing -------------------------------------------------------------------------------------
+def outset(plan: Plan, results: Path | None = None, settings: str = "") -> None:
+    """Say within seconds what is compared and for how long, as `lines` of measure.outset does."""
+    for line in measured.lines(plan, preparing, results, settings):
+        print(characters.visible(line), file=sys.stderr)
 
 
 @contextmanager
@@ -140,7 +133,7 @@ def progress() -> Iterator[Observe]:
 def keeping(
     which: Capability, args: argparse.Namespace, acknowledged: Sequence[Acknowledgement] = ()
 ) -> Iterator[Observe]:
-    """Show progress; an interruption says what is found so far, publishes it, and says how to go on."""
+    """Show progress; an interruption says what is found so far, publishes it, and says how to continue."""
     out, began_s = args.out.resolve(), time.time()
     try:
         with progress() as observe:

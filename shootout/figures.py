@@ -166,10 +166,16 @@ def dataset(dataset: Dataset) -> str:
     return f"{what}, {engine}, seed {dataset.seed}"
 
 
+def settings(name: str) -> str:
+    """Format the name of a server's settings: a file has its own name, wherever it lies."""
+    parts = name.split(" + ")
+    return " + ".join(part if "=" in part else part.rpartition("/")[2] for part in parts)
+
+
 def server(record: ServerRecord) -> str:
     """Format a server's version, settings and comment."""
     comment = "" if "://" in record.comment else record.comment  # MariaDB asks for stars on GitHub
-    said = f"{record.version}, settings {record.settings_name}"
+    said = f"{record.version}, settings {settings(record.settings_name)}"
     return f"{said}; {comment}" if comment else said
 
 

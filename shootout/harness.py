@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,10 +18,10 @@ import pytest
 
 from shootout import app, capability, figures, steps
 from shootout.analysis import claims, gate
-from shootout.command import left_out, progress, warn
+from shootout.command import left_out, progress, show, warn
 from shootout.conclusion import Conclusion, Prepared
 from shootout.document import journal
-from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
+from shootout.errors import InputError, MeasureError, of_places
 from shootout.inputs import published
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
@@ -31,29 +31,23 @@ from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import ROOT, SUITES
 from shootout.report import headlines, run_answer, wording
-from shootout.writers import terminal
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
 
 class SuiteResult(NamedTuple):
-    """The result of the suites; no conclusion if they were interrupted or could not measure."""
+    """The result of the suites; no conclusion if they could not measure."""
 
     code: int
     conclusion: Conclusion | None
 
 
-def show(conclusion: Conclusion, *, json: bool) -> None:
-    """Print a conclusion."""
-    if json:
-        print(msgspec.json.encode(conclusion.answer.value).decode())
-    else:
-        terminal.write(terminal.console(sys.stdout), conclusion.answer)
-
-
 def run(prepared: Prepared) -> SuiteResult:
-    """Run the suites on a plan, with the verdict table instead of pytest's report."""
+    """Run the suites on a plan, with the verdict table instead of pytest's report.
+
+    Raises KeyboardInterrupt, with what is found so far.
+    """
     reporter = _Reporter(prepared)
     options = [
         "-c",
@@ -67,14 +61,13 @@ def run(prepared: Prepared) -> SuiteResult:
     with pytest.MonkeyPatch.context() as patched:
         patched.delenv("PYTEST_ADDOPTS", raising=False)  # options for a user's own tests
         code: int = pytest.main([str(SUITES), *options], plugins=[reporter])
+    if reporter.interrupted:
+        raise KeyboardInterrupt(*reporter.so_far())
     return SuiteResult(reporter.exit_code(code), reporter.conclusion)
 
 
 class Suites:
-    """A pytest plugin that makes one item per cell of its plan, all of one run.
-
-    `conclusion` is there once an item has needed the run.
-    """
+    """A pytest plugin that makes one item per cell of its plan; the first one makes the `conclusion`."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
@@ -95,7 +88,12 @@ class Suites:
             return
         plan = self.prepared.plan
         if "cell" in metafunc.fixturenames:
-            items = [pytest.param(cell, id=_id(cell), marks=_marks(plan, cell)) for cell in plan.cells]
+            items = [
+                pytest.param(
+                    cell, id=f"{cell.workload}-{cell.server}-t{cell.threads}", marks=_marks(plan, cell)
+                )
+                for cell in plan.cells
+            ]
             metafunc.parametrize("cell", items, indirect=True)
         if "claim" in metafunc.fixturenames:
             assert plan.profile.published is not None
@@ -168,7 +166,7 @@ class Suites:
     def pytest_terminal_summary(self, config: pytest.Config) -> None:
         """Print the verdicts under plain pytest; the command line prints its own."""
         if self.conclusion is not None:
-            show(self.conclusion, json=config.option.json)
+            show(self.conclusion.answer, config.option)
 
 
 class _Reporter(Suites):
@@ -182,8 +180,6 @@ class _Reporter(Suites):
 
     def exit_code(self, code: int) -> int:
         """Convert pytest's exit code to one of docs/cli.md."""
-        if self.interrupted:
-            return INTERRUPTED
         if self.broken or code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
             return MeasureError.exit_code
         # A conclusion's own code may be 4, which is pytest's for wrong usage: there is none after that.
@@ -191,32 +187,21 @@ class _Reporter(Suites):
         return InputError.exit_code if wrong_usage else int(code)
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        if isinstance(excinfo.value, KeyboardInterrupt):
-            self.interrupted = True
-            warn("interrupted; all servers are stopped")
-            newest, command = self._go_on()
-            if newest is not None:
-                print(f"What was measured is kept. This goes on: {command}", file=sys.stderr)
-                with suppress(KeyboardInterrupt):  # one is enough
-                    print(f"So far: {self._so_far(newest)}", file=sys.stderr)
-        else:
+        self.interrupted = isinstance(excinfo.value, KeyboardInterrupt)
+        if not self.interrupted:
             warn(str(excinfo.value))
 
-    def _go_on(self) -> tuple[RunDocument | None, str]:
-        """The run, and the command that continues it or its pages; None if nothing was measured yet."""
-        plan = self.prepared.plan
+    def so_far(self) -> tuple[str, ...]:
+        """Say what a run that was cut short has found, and publish it; nothing if nothing was measured."""
+        plan, request = self.prepared.plan, self.prepared.request
         newest = campaign.find_unfinished(plan, self.prepared.results, lambda reason: None)
-        ours = newest is not None and (plan.resume or newest.header.started >= self.began)
-        return (newest, self.prepared.resuming()) if ours else (None, "")
-
-    def _so_far(self, newest: RunDocument) -> str:
-        """The verdicts of a run that was cut short, and the page that shows them."""
-        request = self.prepared.request
+        if newest is None or not (plan.resume or newest.header.started >= self.began):
+            return ()
         path = journal.path_of(self.prepared.results, newest.header.run)
-        comparison = steps.judge(path, request.acknowledged, left_out)
+        heads = headlines.of_heads(steps.judge(path, request.acknowledged, left_out))
         page = app.published(request.out, self.prepared.acknowledged, left_out)
-        told = [each.text for each in headlines.of_heads(comparison)]
-        return "; ".join([*told, *([page.resolve().as_uri()] if page else [])])
+        so_far = f"so far: {'; '.join(each.text for each in heads)}"
+        return (so_far, *([f"its page: {page.resolve().as_uri()}"] if page else []))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._show(report, report.failed)
@@ -250,10 +235,6 @@ class ReplayClock:
         return self.durations_s[round_] if ends else 0.0
 
 
-def _id(cell: Cell) -> str:
-    return f"{cell.workload}-{cell.server}-t{cell.threads}"
-
-
 def _marks(plan: Plan, cell: Cell) -> tuple[pytest.MarkDecorator, ...]:
     """Mark a cell for `-m`: whose tables its workload runs on, and whether it changes them."""
     return (
@@ -263,14 +244,12 @@ def _marks(plan: Plan, cell: Cell) -> tuple[pytest.MarkDecorator, ...]:
 
 
 def _cell(item: pytest.Item) -> Cell | None:
-    """The item's cell; claims have none."""
     callspec = getattr(item, "callspec", None)
     cell = callspec.params.get("cell") if callspec else None
     return cell if isinstance(cell, Cell) else None
 
 
 def _transaction_s(document: RunDocument, cell: Cell) -> list[float]:
-    """Seconds per transaction in each slice of the cell."""
     block = next(block.key for block in document.header.blocks if cell in block.cells)
     return [
         window_s / transactions

@@ -27,9 +27,9 @@ def cache_folder() -> Path:
         with suppress(FileNotFoundError, NotADirectoryError):
             os.scandir(folder).close()
     except RuntimeError as error:
-        raise InputError(f"{error}; name another place by XDG_CACHE_HOME") from None
+        raise InputError(f"{error}; choose another place with XDG_CACHE_HOME") from None
     except OSError as error:
-        message = f"{folder}: cannot be read: {error.strerror}; name another place by XDG_CACHE_HOME"
+        message = f"{folder}: cannot be read: {error.strerror}; choose another place with XDG_CACHE_HOME"
         raise InputError(message) from None
     return folder
 

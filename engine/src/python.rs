@@ -14,7 +14,7 @@ use crate::connection::{Failure, Target};
 use crate::dataset;
 use crate::engine;
 use crate::histogram;
-use crate::lane::Course;
+use crate::lane::{Course, Tally};
 use crate::levels;
 use crate::load::{LoadOptions, load};
 use crate::login::Account;
@@ -153,10 +153,7 @@ impl Engine {
         timeout_s: f64,
     ) -> PyResult<Slice> {
         let course = Course { ramp: duration(ramp_s)?, window: duration(window_s)?, transactions: None };
-        let timeout = duration(timeout_s)?;
-        let engine = &mut self.0;
-        let result = interruptible(py, |keep_going| engine.slice(server, course, timeout, keep_going))?;
-        let tally = result.map_err(|failure| load_error(server, failure))?;
+        let tally = self.tally(py, server, course, timeout_s)?;
         let wrap = |histogram| Py::new(py, Histogram(histogram));
         Ok(Slice {
             transactions: tally.transactions,
@@ -182,12 +179,16 @@ impl Engine {
         transactions: u64,
         timeout_s: f64,
     ) -> PyResult<(u64, u64, Refusals)> {
-        let timeout = duration(timeout_s)?;
-        let engine = &mut self.0;
-        let course = Course::counted(transactions.max(1));
-        let result = interruptible(py, |keep_going| engine.slice(server, course, timeout, keep_going))?;
-        let tally = result.map_err(|failure| load_error(server, failure))?;
+        let tally = self.tally(py, server, Course::counted(transactions.max(1)), timeout_s)?;
         Ok((tally.completed, tally.reads + tally.writes + tally.other, listed(tally.refusals)))
+    }
+}
+
+impl Engine {
+    fn tally(&mut self, py: Python<'_>, server: usize, course: Course, timeout_s: f64) -> PyResult<Tally> {
+        let (engine, timeout) = (&mut self.0, duration(timeout_s)?);
+        let result = interruptible(py, |keep_going| engine.slice(server, course, timeout, keep_going))?;
+        result.map_err(|failure| load_error(server, failure))
     }
 }
 

@@ -79,7 +79,7 @@ fn a_short_accept_queue_takes_all_connections() {
     });
     let mut engine = Engine::new(program(false, "SELECT"), 1, 1);
     connect(&mut engine, &server, CONNECTIONS);
-    let tally = slice(&mut engine, 0, TIMEOUT).unwrap();
+    let tally = run(&mut engine, WINDOW, TIMEOUT).unwrap();
     drop(engine);
     let received = server.received();
     assert_eq!(received.len(), CONNECTIONS);

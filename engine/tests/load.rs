@@ -155,6 +155,14 @@ fn load_within(
     result
 }
 
+/// Checks that a table's rows arrived once each, from what each statement to it had.
+fn assert_all<'a>(table: usize, rows: impl Iterator<Item = (&'a str, &'a str)>) {
+    let mut rows: Vec<(u64, &str)> = rows.map(|(id, text)| (id.parse().unwrap(), text)).collect();
+    rows.sort_unstable();
+    let text = ["a", "b", "c"][table].repeat(100);
+    assert!(rows.into_iter().eq((0..2000).map(|id| (id, &text[..]))));
+}
+
 const FEW: Pairs = Pairs { tables: 1, units: 1000, width: 100 };
 
 #[test]
@@ -168,22 +176,11 @@ fn every_row_arrives_once_with_any_number_of_workers() {
             assert_eq!(received.len(), tables);
         }
         for table in 0..tables {
-            let mut lines: Vec<(u64, &str)> = Vec::new();
-            for (statement, rows) in received.iter() {
-                let of_table = format!(
-                    "LOAD DATA LOCAL INFILE 't{table}' INTO TABLE `t{table}` /*!50117 CHARACTER SET binary */ (`id`,`text`)"
-                );
-                if *statement == of_table {
-                    let rows = str::from_utf8(rows).unwrap().lines();
-                    lines.extend(
-                        rows.map(|row| row.split_once('\t').unwrap())
-                            .map(|(id, text)| (id.parse().unwrap(), text)),
-                    );
-                }
-            }
-            lines.sort_unstable();
-            let text = ["a", "b", "c"][table].repeat(100);
-            assert!(lines.into_iter().eq((0..2000).map(|id| (id, &text[..]))));
+            let head = format!("LOAD DATA LOCAL INFILE 't{table}' INTO TABLE `t{table}`");
+            let of_table = format!("{head} /*!50117 CHARACTER SET binary */ (`id`,`text`)");
+            let own = received.iter().filter(|(statement, _)| *statement == of_table);
+            let lines = own.flat_map(|(_, rows)| str::from_utf8(rows).unwrap().lines());
+            assert_all(table, lines.map(|row| row.split_once('\t').unwrap()));
         }
     }
 }
@@ -204,14 +201,9 @@ fn a_large_table_takes_several_statements() {
     let server = fake_server(|_| Behaviour::Accepts);
     let large = Pairs { tables: 1, units: 33, width: 1 << 20 };
     assert_eq!(load_within(&server, &large, 1, TIMEOUT), Ok(66));
-    let rows: Vec<usize> = server
-        .received
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|(_, rows)| rows.iter().filter(|&&byte| byte == b'\n').count())
-        .collect();
-    assert_eq!(rows, [64, 2]);
+    let received = server.received.lock().unwrap();
+    let lines = |rows: &[u8]| rows.iter().filter(|&&byte| byte == b'\n').count();
+    assert_eq!(received.iter().map(|(_, rows)| lines(rows)).collect::<Vec<_>>(), [64, 2]);
 }
 
 #[test]
@@ -273,22 +265,18 @@ fn inserts_respect_the_packet_limit() {
         assert_eq!(loaded, Ok(2000 * tables as u64));
         let received = server.received.lock().unwrap();
         for table in 0..tables {
-            let mut ids = Vec::new();
-            for (head, rows) in received.iter() {
-                if *head != format!("INSERT INTO `t{table}` (`id`,`text`)") {
-                    continue;
-                }
-                let rows = str::from_utf8(rows).unwrap();
-                let length = 1 + head.len() + " VALUES ".len() + rows.len();
+            let of_table = format!("INSERT INTO `t{table}` (`id`,`text`)");
+            let own = received.iter().filter(|(head, _)| *head == of_table);
+            let lists: Vec<&str> = own.map(|(_, rows)| str::from_utf8(rows).unwrap()).collect();
+            for rows in &lists {
+                let length = 1 + of_table.len() + " VALUES ".len() + rows.len();
                 assert!(length <= longest || !rows.contains("),("), "{length}");
-                for row in rows[1..rows.len() - 1].split("),(") {
-                    let (id, text) = row.split_once(',').unwrap();
-                    assert_eq!(text, format!("'{}'", ["a", "b"][table].repeat(100)));
-                    ids.push(id.parse::<u64>().unwrap());
-                }
             }
-            ids.sort_unstable();
-            assert!(ids.into_iter().eq(0..2000));
+            let rows = lists.iter().flat_map(|rows| rows[1..rows.len() - 1].split("),("));
+            assert_all(
+                table,
+                rows.map(|row| row.split_once(',').unwrap()).map(|(id, text)| (id, text.trim_matches('\''))),
+            );
         }
         let each = 2000 * tables / received.len();
         assert!(if longest == 0 { each == 1 } else { each > 5 }, "{each}");

@@ -93,7 +93,7 @@ fn an_absent_server_is_retried_with_growing_pauses() {
     });
     let mut engine = Engine::new(reconnecting(false, "UPDATE"), 1, 1);
     connect(&mut engine, &server, 1);
-    assert_eq!(slice(&mut engine, 0, TIMEOUT).unwrap().errors, BTreeMap::new());
+    assert_eq!(run(&mut engine, WINDOW, TIMEOUT).unwrap().errors, BTreeMap::new());
     away.store(true, Ordering::Relaxed);
     drop(server);
 
@@ -133,50 +133,45 @@ fn an_open_loop_without_connections_does_not_spin() {
     assert!(cpu_s < 0.1, "{cpu_s}");
 }
 
+/// The error of a session that its server ends.
+fn ended() -> Vec<u8> {
+    packet(0, &error(1927, "Connection was killed"))
+}
+
 #[test]
-fn a_shutdown_is_counted_under_its_error() {
+fn a_loss_is_counted_under_the_servers_error() {
     let shut_down = |stream: &mut UnixStream| {
         send(stream, &refused(1053, "Server shutdown in progress"));
         close(stream);
     };
-    let server = first_then_ok(move || ok_until(2, shut_down));
-    let tally = one_slice(reconnecting(true, "UPDATE"), &server, 1, TIMEOUT).unwrap();
-    let received = server.received();
-    assert_eq!(tally.errors, BTreeMap::from([(1053, 1)]));
-    assert_eq!(answers(&tally), (1 + received[1].len()) as u64);
-    assert_eq!(tally.completed, (received[1].len() / 3) as u64);
+    let killed = |stream: &mut UnixStream| send(stream, &[ok(), ended()].concat());
+    for (number, then, errors) in [
+        (2, shut_down as fn(&mut UnixStream), BTreeMap::from([(1053, 1)])),
+        (1, killed, BTreeMap::from([(1927, 1)])),
+        (3, close, BTreeMap::from([(1040, 2), (2013, 1)])),
+    ] {
+        let full = errors.contains_key(&1040);
+        let server = Server::new(move |connection| match connection {
+            0 => ok_until(number, then),
+            1 | 2 if full => refusing(1040, "Too many connections"),
+            _ => all_ok(),
+        });
+        let tally = run_once(reconnecting(false, "UPDATE"), &server, 1, LONG, TIMEOUT).unwrap();
+        assert_eq!(tally.errors, errors);
+        assert_eq!(tally.completed, server.received().concat().len() as u64 - 1);
+    }
 }
 
 #[test]
-fn a_session_that_the_server_ends_is_counted_under_its_error() {
+fn a_session_that_ends_while_idle_is_named() {
     const THINK: &str = r#""pace": {"type": "closed", "think_s": 0.2, "exponential": false},"#;
-    let ended = || packet(0, &error(1927, "Connection was killed"));
-    let at_once = move |stream: &mut UnixStream| send(stream, &[ok(), ended()].concat());
-    let while_idle = move |stream: &mut UnixStream| {
+    let server = Server::of(vec![ok_until(1, |stream| {
         send(stream, &ok());
         thread::sleep(Duration::from_millis(20));
         send(stream, &ended());
-    };
-    let server = first_then_ok(move || ok_until(1, at_once));
-    let tally = one_slice(reconnecting(false, "UPDATE"), &server, 1, TIMEOUT).unwrap();
-    assert_eq!(tally.errors, BTreeMap::from([(1927, 1)]));
-    assert_eq!(tally.completed, server.received()[1].len() as u64);
-
-    let server = Server::of(vec![ok_until(1, while_idle)]);
+    })]);
     let failure = run_once(program_with(THINK, false, "UPDATE"), &server, 1, LONG, TIMEOUT).unwrap_err();
     assert_eq!(failure, Failure::of_server(1927, "Connection was killed".into()));
-}
-
-#[test]
-fn a_full_server_is_counted_under_its_error() {
-    let server = Server::new(|number| match number {
-        0 => ok_until(3, close),
-        1 | 2 => refusing(1040, "Too many connections"),
-        _ => all_ok(),
-    });
-    let tally = run_once(reconnecting(false, "UPDATE"), &server, 1, LONG, TIMEOUT).unwrap();
-    assert_eq!(tally.errors, BTreeMap::from([(1040, 2), (2013, 1)]));
-    assert_eq!(tally.completed, server.received().concat().len() as u64 - 1);
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn a_new_connection_prepares_again() {
     });
     let mut engine = Engine::new(Program::parse(program.as_bytes()).unwrap(), 1, 1);
     connect(&mut engine, &server, 1);
-    let tally = slice(&mut engine, 0, TIMEOUT).unwrap();
+    let tally = run(&mut engine, WINDOW, TIMEOUT).unwrap();
     drop(engine);
     let received = server.received();
     assert_eq!(tally.errors, [(2013, 1)].into());
@@ -375,7 +375,7 @@ fn sequences_continue_over_slices_and_threads_count_over_lanes() {
     let mut engine = Engine::new(Program::parse(program.as_bytes()).unwrap(), 1, 2);
     connect(&mut engine, &server, 3);
     for _ in 0..2 {
-        slice(&mut engine, 0, TIMEOUT).unwrap();
+        run(&mut engine, WINDOW, TIMEOUT).unwrap();
     }
     drop(engine);
     // The first lane has the first and third connection.

@@ -1,4 +1,4 @@
-"""Print the tables of docs/versions.md: the published claims that hold on our machine, or do not.
+"""Print the table of docs/versions.md: the published claims that hold on our machine, or do not.
 
 Usage: `python -m lab.showcase.repetitions`, after `python -m lab.showcase.record DOC…`
 """
@@ -22,8 +22,7 @@ FINDINGS = ROOT / "docs" / "versions.md"
 
 
 def main() -> None:
-    for table in tables(runs()):
-        print("\n".join(table), end="\n\n")
+    print("\n".join(decided(runs())))
 
 
 def runs() -> list[RunDocument]:
@@ -32,21 +31,6 @@ def runs() -> list[RunDocument]:
         every = map(journal.read, record.unpacked(Path(folder)))
         found = {run.header.profile.published: run for run in every if run.header.profile.published}
     return [found[name] for name in sorted(found)]
-
-
-def tables(every: list[RunDocument]) -> tuple[list[str], list[str]]:
-    """The number of claims by outcome, and the claims that are decided."""
-    return [*summary(every)], [*decided(every)]
-
-
-def summary(every: list[RunDocument]) -> Iterator[str]:
-    """Count the claims of each comparison that hold here, do not, or cannot be told."""
-    outcomes = (Outcome.HOLDS, Outcome.FAILS, Outcome.INCONCLUSIVE)
-    yield f"| comparison | {' | '.join(outcomes)} |"
-    yield f"|---|{'--:|' * len(outcomes)}"
-    for run in every:
-        found = [each.outcome for each in _claims(run)]
-        yield f"| `{run.header.profile_name}` | {' | '.join(str(found.count(each)) for each in outcomes)} |"
 
 
 def decided(every: list[RunDocument]) -> Iterator[str]:

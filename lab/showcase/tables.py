@@ -1,17 +1,15 @@
-"""The charts and tables of docs/versions.md, from the recorded run of the profile `showcase`.
+"""The charts and the table of docs/versions.md, from the recorded run of the profile `showcase`.
 
-Usage: `make demo-site`, then `python -m lab.showcase.tables`: shoots the charts, prints the tables.
+Usage: `make demo-site`, then `python -m lab.showcase.tables`: shoots the charts, prints the table.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lab.showcase import screenshot
 from shootout import figures, numbers
-from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.verdict import CellComparison
 from shootout.paths import REPORTS, ROOT
@@ -39,9 +37,9 @@ def main() -> None:
 
 
 def tables(whole: Whole) -> dict[str, list[str]]:
-    """Servers beside the base, and beside their predecessors."""
+    """Servers beside the base."""
     workloads = [*dict.fromkeys(block.workload for block in whole.document.header.blocks)]
-    return {"servers": [*table(whole, workloads)], "steps": [*steps(whole, workloads)]}
+    return {"servers": [*table(whole, workloads)]}
 
 
 def find(results: Path) -> Whole:
@@ -58,21 +56,6 @@ def table(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
     for label in dict.fromkeys(c.cell.server for c in cells):
         found = {c.cell.workload: c for c in cells if c.cell.server == label}
         yield f"| {label} | {' | '.join(_figure(found[each]) for each in workloads)} |"
-
-
-def steps(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
-    """Servers compared with the ones before them in their families, by workload at AT threads."""
-    yield f"| server | before it | {' | '.join(workloads)} |"
-    yield f"|---|---|{'--:|' * len(workloads)}"
-    _, *others = whole.document.header.servers
-    for before, server in itertools.pairwise(others):
-        if server.family == before.family:
-            cells = compare.compare(whole.document, base=before.label).cells
-            found = {
-                c.cell.workload: c for c in cells if (c.cell.server, c.cell.threads) == (server.label, AT)
-            }
-            changes = " | ".join(_figure(found[each]) for each in workloads)
-            yield f"| {server.label} | {before.label} | {changes} |"
 
 
 def _figure(c: CellComparison) -> str:

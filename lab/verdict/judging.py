@@ -109,7 +109,7 @@ def slower(document: RunDocument, loss: float, noise: float | None = None) -> Ru
 def variances(document: RunDocument, block: Block) -> tuple[float, float, float] | None:
     """Variances of a pair's log-ratio in one block; None with fewer than two starts.
 
-    Of a round within a start, of the rounds' part in a start's mean, and of the restart, which may be
+    They are a round's within a start, the rounds' part in a start's mean, and the restart's, which may be
     estimated below zero: the starts' means vary by the restart plus the mean over rounds (one-way random
     effects: Searle, Casella and McCulloch, "Variance Components", chapter 3).
     """

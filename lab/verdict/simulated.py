@@ -190,7 +190,7 @@ def tables(runs: int = 300) -> Iterator[str]:
 
 
 def slow_starts(runs: int = 300) -> Iterator[str]:
-    """Table what a run of seven cells says of one whose starts are in two states: per cent of runs."""
+    """Tabulate verdicts of a run of seven cells on one whose starts are in two states: per cent of runs."""
     margin = math.log1p(GATE.policy.margin)
     yield "| rounds, restart | slow starts | by | estimate | slower | warned | silent | equivalent |"
     yield "|---|---|---|---|---|---|---|---|"

@@ -214,7 +214,7 @@ def _compared(
         reason += f"; {advises}"
     return structs.replace(
         measured,
-        warnings=(*measured.warnings, *warnings.of_change(judged)),
+        warnings=(*measured.warnings, *warnings.made(warnings.of_change(judged))),
         base=structs.replace(cell.cell, server=f"its baseline ({counted(len(then.runs), 'run')})"),
         verdict=judged.verdict,
         reason=reason,

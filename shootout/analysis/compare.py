@@ -90,7 +90,7 @@ def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base
         decisions.as_cell(decided, policy),
         figures=figures_,
         base_figures=base_figures,
-        warnings=tuple(warnings.of_cell(document, pair, decision)),
+        warnings=warnings.made(warnings.of_cell(document, pair, decision)),
         metrics=costs,
         plans=plan_changes.kept(document, pair.cell, pair.base, [each.kind for each in statements]),
         statements=statements,

@@ -44,10 +44,10 @@ def of_run(
         policy.confidence,
     )
     every = (*cells, *aa_controls)
-    p_values: dict[CellMetric, float] = {
+    alone: dict[CellMetric, float] = {
         (pair.cell, change.metric): change.effect.p_value for pair in every for change in pair.changes
     }
-    p_values = dict(zip(p_values, stats.hommel([*p_values.values()]), strict=True))
+    p_values = dict(zip(alone, stats.hommel([*alone.values()]), strict=True))
     known = [*earlier]
     decided_aa = _decided(header, aa_controls, policy, p_values, known)
     known += [

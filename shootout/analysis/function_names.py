@@ -17,7 +17,9 @@ _SUFFIX = re.compile(
     r"|\.(?:part|isra|constprop|cold|lto_priv|localalias|llvm)(?:\.[0-9]+)*)+$"
 )
 _INNERMOST = re.compile(r"<[^<>()]*>|\([^<>()]*\)")
-_BRACKETS = frozenset("<>()")
+_UNPAIRED = re.compile(r"[<(].*|[>)]", re.DOTALL)
+_HIDDEN = str.maketrans("<>()", "\ue000\ue001\ue002\ue003")  # brackets in names of operators
+_SHOWN = {shown: hidden for hidden, shown in _HIDDEN.items()}
 _OPERATOR = re.compile(r"\boperator(?:\(\)|<=>|<<=?|>>=?|->\*?|[<>]=?)|->")
 
 
@@ -27,24 +29,12 @@ def plain(symbol: str) -> str:
     These differ between versions of one function, and between compilers.
     """
     symbol = _SUFFIX.sub("", symbol).replace("(anonymous namespace)", "{anonymous}")
-    if "operator" not in symbol and "->" not in symbol:  # read from the inside: faster, some are very long
-        left = symbol
-        while left != (left := _INNERMOST.sub("", left)):
-            pass
-        if not _BRACKETS.intersection(left):
-            return left.removesuffix(" const").strip().rpartition(" ")[2] or symbol
-    kept, depth, at = [], 0, 0
-    while at < len(symbol):
-        operator = _OPERATOR.match(symbol, at)
-        piece = operator[0] if operator else symbol[at]
-        at += len(piece)
-        if operator is None and piece in "<(":
-            depth += 1
-        elif operator is None and piece in ">)":
-            depth = max(0, depth - 1)
-        elif depth == 0:
-            kept.append(piece)
-    name = "".join(kept).removesuffix(" const").strip()
+    left = symbol
+    if "operator" in symbol or "->" in symbol:
+        left = _OPERATOR.sub(lambda operator: operator[0].translate(_HIDDEN), symbol)
+    while left != (left := _INNERMOST.sub("", left)):
+        pass
+    name = _UNPAIRED.sub("", left).translate(_SHOWN).removesuffix(" const").strip()
     return (name if "operator" in name else name.rpartition(" ")[2]) or symbol
 
 

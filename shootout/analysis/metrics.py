@@ -134,8 +134,7 @@ def log_ratio(name: str, base: Starts, head: Starts, trim: float, confidence: fl
 
     Raises ValueError for latencies that cannot be read.
     """
-    metric = [BY_NAME[name]] if name in BY_NAME else []
-    change = _changes(metric, base, head, trim, confidence).get(name)
+    change = _changes([BY_NAME[name]], base, head, trim, confidence).get(name)
     return None if change is None else change.ratio
 
 

@@ -132,19 +132,21 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
     nothing is left to compare. Without variance shrinkage: the number of starts must not
     depend on blocks that still lack starts.
     """
-    return max(map(_half_width, _of_heads(starts, policy)), default=0.0 if starts else math.inf)
+    if not starts:
+        return math.inf
+    return max((_half_width(effect) for effect in of_heads(starts, policy).values()), default=0.0)
 
 
 def is_narrow(starts: Sequence[StartRecord], policy: Policy, wanted: float) -> bool:
     """Whether each head's interval is as narrow as `wanted`, or as a share of its change."""
-    effects = _of_heads(starts, policy)
+    effects = of_heads(starts, policy).values()
     return bool(starts) and all(_half_width(effect) <= max(wanted, _wanted(effect)) for effect in effects)
 
 
 def is_certain(starts: Sequence[StartRecord], policy: Policy, workload: str) -> bool:
     """Whether each head has changed by more than the margin, and is known as well as such a change needs."""
     margin = math.log1p(policy.margin_of(THROUGHPUT, workload))
-    effects = _of_heads(starts, policy)
+    effects = of_heads(starts, policy).values()
     return bool(effects) and all(
         effect is not None and abs(effect.estimate) > margin and _half_width(effect) <= _wanted(effect)
         for effect in effects
@@ -155,11 +157,11 @@ def _wanted(effect: stats.Effect | None) -> float:
     return 0.0 if effect is None else OF_CHANGE * abs(effect.estimate)
 
 
-def _of_heads(starts: Sequence[StartRecord], policy: Policy) -> list[stats.Effect | None]:
-    """Each head's change, beside the first server of the newest start."""
-    newest = starts[-1].samples if starts else ()
-    base, *heads = [of_server(starts, samples.server) for samples in newest] or [{}]
-    return [throughput(base, head, policy) for head in heads]
+def of_heads(starts: Sequence[StartRecord], policy: Policy) -> dict[str, stats.Effect | None]:
+    """Compute each head's change in one block, beside the first server of the newest start."""
+    base, *heads = [samples.server for record in starts[-1:] for samples in record.samples] or [""]
+    theirs = of_server(starts, base)
+    return {head: throughput(theirs, of_server(starts, head), policy) for head in heads}
 
 
 def _half_width(effect: stats.Effect | None) -> float:

@@ -104,15 +104,6 @@ def trimmed_mean(values: Values, trim: float) -> float:
     return float(ordered[cut : len(ordered) - cut].mean())
 
 
-def trimmed_standard_error(values: Sequence[float], trim: float) -> float:
-    """Standard error of the trimmed mean of independent values: s_w / ((1 - 2 trim) sqrt(n)).
-
-    s_w is the winsorized standard deviation (Tukey and McLaughlin 1963; Wilcox, "Introduction to Robust
-    Estimation and Hypothesis Testing", section 3.3). Needs two values.
-    """
-    return float(_winsorized(values, trim).std(ddof=1) / ((1 - 2 * trim) * np.sqrt(len(values))))
-
-
 def inefficiency(values: Values) -> float:
     """Compute how autocorrelation inflates the variance of the mean: 1 + 2 * sum of autocorrelations.
 
@@ -144,16 +135,22 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval:
 def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Effect:
     """Compute the trimmed mean over the rounds of one start, corrected for their autocorrelation.
 
-    The standard error is that of independent rounds times sqrt(`inefficiency`). Degrees of freedom: the
-    independent rounds among the untrimmed, less one (Yuen 1974 with Geyer's effective size). With one round
-    the interval is infinite.
+    The standard error is that of independent rounds times sqrt(`inefficiency`): s_w / ((1 - 2 trim) sqrt(n)),
+    where s_w is the winsorized standard deviation (Tukey and McLaughlin 1963; Wilcox, "Introduction to Robust
+    Estimation and Hypothesis Testing", section 3.3). Degrees of freedom: the independent rounds among the
+    untrimmed, less one (Yuen 1974 with Geyer's effective size). With one round the interval is infinite.
     """
     centre = trimmed_mean(values, trim)
     if len(values) < 2:
         return _effect(centre, Noise((math.inf,), 1), confidence, (centre,))
-    inflation = inefficiency(_winsorized(values, trim).tolist())
+    array = np.asarray(values, dtype=float)
+    ordered, cut = np.sort(array), int(trim * len(array))
+    winsorized = np.clip(array, ordered[cut], ordered[len(array) - 1 - cut])
+    inflation = inefficiency(winsorized)
     df = _independent(len(values), trim, inflation)
-    error = trimmed_standard_error(values, trim) * float(np.sqrt(inflation))
+    error = float(winsorized.std(ddof=1) / ((1 - 2 * trim) * np.sqrt(len(values)))) * float(
+        np.sqrt(inflation)
+    )
     return _effect(centre, Noise((error,), df), confidence, (centre,))
 
 
@@ -321,7 +318,6 @@ class Settling(NamedTuple):
     """The rest of a cold start: how far it shifts the mean of the values to come."""
 
     remaining: float  # estimate
-    error: float  # standard error of `remaining`
     bound: float  # of its absolute value, with 95 % confidence
     significant: bool
 
@@ -340,7 +336,7 @@ def settling(values: Sequence[float], slowest: float, ahead: float) -> Settling:
     """
     count = len(values)
     if count < STEADY_MIN:
-        return Settling(0.0, math.inf, math.inf, significant=False)
+        return Settling(0.0, math.inf, significant=False)
     fades = slowest / np.array([1.0, 2.0, 4.0, 8.0])
     shapes = np.exp(-np.arange(count) / fades[:, None])
     # The share of the initial size that remains in the mean of the values to come.
@@ -361,7 +357,7 @@ def settling(values: Sequence[float], slowest: float, ahead: float) -> Settling:
     near = squares <= squares[best] * (1 + quantile(0.95, df) ** 2 * inflation / df)
     remaining, error = float((sizes * rests)[best]), float(errors[best])
     bound = float((np.abs(sizes * rests) + quantile(0.9, df) * errors)[near].max())
-    return Settling(remaining, error, bound, significant=abs(remaining) > quantile(STRICT, df) * error)
+    return Settling(remaining, bound, significant=abs(remaining) > quantile(STRICT, df) * error)
 
 
 def _fits(series: NDArray[np.float64], shapes: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
@@ -373,13 +369,6 @@ def _fits(series: NDArray[np.float64], shapes: NDArray[np.float64]) -> tuple[NDA
 
 def _best(residuals: NDArray[np.float64]) -> int:
     return int((residuals**2).sum(axis=1).argmin())
-
-
-def _winsorized(values: Values, trim: float) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=float)
-    ordered, cut = np.sort(array), int(trim * len(array))
-    winsorized: NDArray[np.float64] = np.clip(array, ordered[cut], ordered[len(ordered) - 1 - cut])
-    return winsorized
 
 
 def _linear(log_ratios: Sequence[Sequence[float]], trim: float) -> list[NDArray[np.float64]]:

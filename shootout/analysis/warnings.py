@@ -27,6 +27,8 @@ from shootout.model.run import (
 from shootout.model.verdict import MetricVerdict, Verdict
 from shootout.numbers import plain_percent
 
+Said = Iterator[tuple[str, str]]  # codes and texts of warnings
+
 # Errors that are part of an OLTP load: the transaction is rolled back and retried.
 RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
 RETRIED_MAX = 0.01  # of transactions; above it, the load is in effect another workload
@@ -36,22 +38,25 @@ COLLAPSED = 0.5  # of a server's median throughput over the starts
 CLIENT_MAX = 0.8  # of the client's CPU time; above it, the client may be the bottleneck
 
 
-def of_cell(document: RunDocument, pair: Pair, decision: Decision) -> Iterator[Warning]:
+def made(said: Said) -> tuple[Warning, ...]:
+    return tuple(Warning(code=code, text=text) for code, text in said)
+
+
+def of_cell(document: RunDocument, pair: Pair, decision: Decision) -> Said:
     """Yield every warning about the cell; those about its servers come last."""
     if pair.missing_base:
         text = f"{pair.base.server} stands in for the base: {pair.missing_base} was not measured"
-        yield Warning(code=OTHER_BASE, text=text)
+        yield OTHER_BASE, text
     if document.interrupted(pair.cell):
-        yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
+        yield "interrupted", "The run was cut short: some starts are missing"
     if which := unsteady(pair):
         figures = " and its figures" if any(rested_on(pair)) else ""
-        yield Warning(code="unsteady", text=f"{which}: excluded from the verdict{figures}")
+        yield "unsteady", f"{which}: excluded from the verdict{figures}"
     effect = pair.throughput
     if effect is not None and len(effect.per_start) == 1:
-        text = "One start only: the interval does not include the effect of a restart"
-        yield Warning(code="few-starts", text=text)
+        yield "few-starts", "One start only: the interval does not include the effect of a restart"
     if effect is not None and len(effect.per_start) == 2 and effect.noise.df == 1:
-        yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
+        yield "few-starts", "Two starts only: the interval rests on one difference"
     yield from _collapsed(document, pair.cell)
     yield from _wide(document.header, pair, decision)
     yield from _standstills({pair.base.server: pair.base_starts, pair.cell.server: pair.starts})
@@ -64,29 +69,28 @@ def of_cell(document: RunDocument, pair: Pair, decision: Decision) -> Iterator[W
     if effect is not None and (longer := returned.bytes_of_rows(pair.base_starts, pair.starts)):
         kind, then, now = longer[0]
         text = f"Statement `{kind}` returns {now:.4g} bytes of rows instead of {then:.4g}: other values, or "
-        yield Warning(code="other-bytes", text=f"{text}the same in another format")
+        yield "other-bytes", f"{text}the same in another format"
     yield from _shape_warnings(document.header, pair.cell.workload)
     for metric in decision.metrics[:1]:
         yield from of_change(metric)
     records = {record.label: record for record in document.header.part(pair.cell).servers}
     for label in dict.fromkeys((pair.cell.server, pair.base.server)):
         for warning in records[label].warnings if label in records else ():
-            yield Warning(code=warning.code, text=f"{label}: {warning.text}")
+            yield warning.code, f"{label}: {warning.text}"
 
 
-def of_change(metric: MetricVerdict) -> Iterator[Warning]:
+def of_change(metric: MetricVerdict) -> Said:
     """Warnings about a changed metric: no noise floor, or no confirmation."""
     if metric.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return
     if metric.floor is None:
         text = "How far this cell differs from itself by chance is not known here: the margin is the only bar"
-        yield Warning(code="noise-floor-unknown", text=text)
+        yield "noise-floor-unknown", text
     if metric.confirmed is None:
-        text = "Seen once: no fresh starts were made to confirm it"
-        yield Warning(code="not-confirmed", text=text)
+        yield "not-confirmed", "Seen once: no fresh starts were made to confirm it"
 
 
-def _wide(header: RunHeader, pair: Pair, decision: Decision) -> Iterator[Warning]:
+def _wide(header: RunHeader, pair: Pair, decision: Decision) -> Said:
     """Inconclusive throughput with a wider interval than the profile asks for: how many starts it needs."""
     effect, sampling, confidence = pair.throughput, header.profile.sampling, header.profile.policy.confidence
     inconclusive = [metric.metric for metric in decision.metrics if metric.verdict is Verdict.INCONCLUSIVE]
@@ -102,10 +106,10 @@ def _wide(header: RunHeader, pair: Pair, decision: Decision) -> Iterator[Warning
     if needed > sampling.starts_max:
         reach = stats.half_width(spread, sampling.starts_max, confidence)
         text += f", and the {sampling.starts_max} that the profile allows would give ± {plain_percent(reach)}"
-    yield Warning(code="wide", text=text)
+    yield "wide", text
 
 
-def _unlike(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning]:
+def _unlike(pair: Pair, effect: stats.Effect, margin: float) -> Said:
     """Starts that are slow or fast as a whole, as after another placement of memory."""
     starts = [*both_steady(pair.base_starts, pair.starts)[0]]
     apart = [
@@ -114,10 +118,10 @@ def _unlike(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning
     ]
     if apart:
         text = f"Beyond chance, {' and '.join(apart)} than the others: the server may have two states"
-        yield Warning(code="unlike", text=text)
+        yield "unlike", text
 
 
-def _collapsed(document: RunDocument, cell: Cell) -> Iterator[Warning]:
+def _collapsed(document: RunDocument, cell: Cell) -> Said:
     """Starts in which all servers of a block were slow at once, which no server explains."""
     block = block_key(cell.workload, cell.threads)
     tps = {
@@ -131,11 +135,11 @@ def _collapsed(document: RunDocument, cell: Cell) -> Iterator[Warning]:
         if len(tps) > STARTS_MIN and all(of_start[s] < COLLAPSED * medians[s] for s in of_start):
             fell = ", ".join(f"{s} {of_start[s]:.0f} instead of {medians[s]:.0f} tps" for s in of_start)
             text = f"In start {start} all servers fell below half of their median over the starts ({fell})"
-            yield Warning(code="collapsed", text=f"{text}: something else took the machine")
+            yield "collapsed", f"{text}: something else took the machine"
 
 
-def _uneven(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning]:
-    """A change hidden by trimming, as from a server that stands still in a few slices."""
+def _uneven(pair: Pair, effect: stats.Effect, margin: float) -> Said:
+    """A change hidden by trimming, as from a server that stalls in a few slices."""
     if len(effect.per_start) < 2:
         return
     base, head = both_steady(pair.base_starts, pair.starts)
@@ -145,10 +149,10 @@ def _uneven(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning
     if (gap.low > 0 or gap.high < 0) and abs(gap.estimate) >= math.log1p(margin):
         change = change_text(THROUGHPUT, stats.over_starts(whole, stats.STRICT), stats.STRICT)
         text = f"With all slices, the outermost of each start included, it is {change}: some are far off"
-        yield Warning(code="uneven", text=text)
+        yield "uneven", text
 
 
-def _standstills(starts_of: Mapping[str, Starts]) -> Iterator[Warning]:
+def _standstills(starts_of: Mapping[str, Starts]) -> Said:
     """Servers that stood still in the middle, and a machine or its clock that did."""
     for server, starts in starts_of.items():
         still = {
@@ -156,16 +160,15 @@ def _standstills(starts_of: Mapping[str, Starts]) -> Iterator[Warning]:
             for name in (STOOD_S, STOPPED_S, JUMPED_S)
         }
         if still[STOOD_S]:
-            yield Warning(code="stood-still", text=f"{server} stood still for {still[STOOD_S]:.1f} s")
+            yield "stood-still", f"{server} stood still for {still[STOOD_S]:.1f} s"
         elif empty := sum(map(_empty, starts.values())):
-            text = f"{server} did next to nothing in {empty} of its slices: it stood still"
-            yield Warning(code="stood-still", text=text)
+            yield "stood-still", f"{server} did next to nothing in {empty} of its slices: it stood still"
         if still[STOPPED_S]:
             text = f"This process stood still for {still[STOPPED_S]:.1f} s beside {server}'s slices"
-            yield Warning(code="stopped", text=f"{text}: it was stopped, or the machine was")
+            yield "stopped", f"{text}: it was stopped, or the machine was"
         if still[JUMPED_S]:
             text = f"The clock jumped by {still[JUMPED_S]:.1f} s beside {server}'s slices"
-            yield Warning(code="clock-jumped", text=f"{text}: it was set, or the machine was paused")
+            yield "clock-jumped", f"{text}: it was set, or the machine was paused"
 
 
 def _empty(samples: Samples) -> int:
@@ -174,20 +177,19 @@ def _empty(samples: Samples) -> int:
     return sum(count < EMPTY * usual for count in samples.transactions) if usual >= MANY else 0
 
 
-def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
+def _shape_warnings(header: RunHeader, workload: str) -> Said:
     """A load that differs from its options, or does not measure what the verdict is about."""
     load = header.profile.load
     for record in header.workloads:
         explicit = record.written.endswith(f".{record.protocol}")
         if record.name == workload and record.protocol != load.protocol and not explicit:
-            text = f"Sent by the {record.protocol} protocol, the only one for this workload"
-            yield Warning(code="protocol", text=text)
+            yield "protocol", f"Sent by the {record.protocol} protocol, the only one for this workload"
     if load.rate is not None:
         text = "At a fixed rate throughput only shows whether a server keeps up: latencies are judged"
-        yield Warning(code="fixed-rate", text=text)
+        yield "fixed-rate", text
 
 
-def _load_warnings(header: RunHeader, cell: Cell, starts: Starts) -> Iterator[Warning]:
+def _load_warnings(header: RunHeader, cell: Cell, starts: Starts) -> Said:
     every = errors(starts)
     retried = sum(count for code, count in every.items() if code in RETRIED) / completed(starts)
     retryable, lost = (
@@ -195,18 +197,16 @@ def _load_warnings(header: RunHeader, cell: Cell, starts: Starts) -> Iterator[Wa
         for known in (True, False)
     )
     if retried > RETRIED_MAX:
-        text = f"{plain_percent(retried)} of transactions were rolled back and retried ({retryable})"
-        yield Warning(code="errors", text=text)
+        yield "errors", f"{plain_percent(retried)} of transactions were rolled back and retried ({retryable})"
     if lost:
-        yield Warning(code="lost", text=f"Connections were lost, or could not be reopened at once ({lost})")
+        yield "lost", f"Connections were lost, or could not be reopened at once ({lost})"
     if reopened := sum(samples.counters.get(REOPENED, 0) for samples in starts.values()):
         times = "once" if reopened == 1 else f"{reopened:.0f} times"
-        text = f"The server closed the suite's own connection {times}; it was opened again"
-        yield Warning(code="reopened", text=text)
+        yield "reopened", f"The server closed the suite's own connection {times}; it was opened again"
     busy = _client_share(header, cell, starts)
     if busy > CLIENT_MAX:
         text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be the bottleneck"
-        yield Warning(code="client-bound", text=text)
+        yield "client-bound", text
 
 
 def _client_share(header: RunHeader, cell: Cell, starts: Starts) -> float:

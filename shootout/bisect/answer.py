@@ -145,11 +145,8 @@ def go_on(bisected: Bisected, out: Path | None = None) -> str:
 
 def again(bisected: Bisected, changed: Mapping[str, str]) -> str:
     """The command that asks the same, with these options."""
-    bisection, first, last = (
-        bisected.bisection,
-        bisected.bisection.revisions[0],
-        bisected.bisection.revisions[-1],
-    )
+    bisection = bisected.bisection
+    first, *_, last = bisection.revisions
     if first.commit:
         repository = first.server.partition("git:")[2].rpartition("#")[0]
         asked = {"--repo": repository, "--good": first.commit, "--bad": last.commit}
@@ -189,8 +186,7 @@ def _row(bisected: Bisected, finding: RevisionFinding) -> tuple[Field, ...]:
 
 def what(revision: Revision) -> str:
     """Subject, author and day of a commit."""
-    parts = (revision.subject, revision.author, revision.date[:10])
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, (revision.subject, revision.author, revision.date[:10])))
 
 
 def link(bisected: Bisected, revision: Revision) -> str:
@@ -258,10 +254,9 @@ def _place(bisected: Bisected) -> str:
 def _change(bisected: Bisected, ratio: Interval) -> str:
     """A ratio in words, with its interval."""
     less = ratio.estimate < 1
+    word = "slower" if less else "faster"
     if bisected.bisection.is_exact:
         word = f"{'fewer' if less else 'more'} {bisected.measure}"
-    else:
-        word = "slower" if less else "faster"
     return f"{numbers.percents(abs(ratio.estimate - 1))} {word} ({figures.change_range(ratio)})"
 
 
@@ -274,28 +269,22 @@ def _ratios(bisected: Bisected) -> Drawn | None:
     measured = [(n, finding.ratio) for n, finding in enumerate(bisected.findings) if finding.ratio]
     if not measured:
         return None
-    line = Line(
-        Series(bisected.measure, 1),
-        ((0.0, 1.0), *((float(n), ratio.estimate) for n, ratio in measured)),
-        intervals=((1.0, 1.0), *((ratio.low, ratio.high) for _, ratio in measured)),
-        dashed=False,
-    )
+    points = ((0.0, 1.0), *((float(n), ratio.estimate) for n, ratio in measured))
+    intervals = ((1.0, 1.0), *((ratio.low, ratio.high) for _, ratio in measured))
+    line = Line(Series(bisected.measure, 1), points, intervals=intervals, dashed=False)
     title = f"{bisected.measure}, {bisected.findings[0].revision.label} = 1"
     revisions = bisected.bisection.revisions
     step = max(1, -(-len(revisions) // TICKS_MAX))
+    ticks = tuple((float(n), revisions[n].label) for n in range(0, len(revisions), step))
     drawn = Chart(
-        Axis(
-            title="revision",
-            ticks=tuple((float(n), revisions[n].label) for n in range(0, len(revisions), step)),
-            ends=(-0.25, len(revisions) - 0.75),
-        ),
+        Axis(title="revision", ticks=ticks, ends=(-0.25, len(revisions) - 0.75)),
         Axis(title=title),
         (line,),
-        readouts=readouts((line,), lambda x: _named(revisions[int(x)]), lambda y: numbers.number(y, 3)),
+        readouts=readouts(
+            (line,),
+            lambda x: f"{revisions[int(x)].label} {revisions[int(x)].subject}".rstrip(),
+            lambda y: numbers.number(y, 3),
+        ),
     )
     label = f"{bisected.measure.capitalize()} of each measured revision relative to the base"
     return Drawn(drawn, f"{label}; the table has the numbers")
-
-
-def _named(revision: Revision) -> str:
-    return " ".join(part for part in (revision.label, revision.subject) if part)

@@ -21,9 +21,8 @@ def measured(bisection: Bisection, documents: Mapping[str, Counted], title: str)
     """Judge each revision against the base; `documents`: by file name; `title`: of what is counted."""
     labels = [revision.label for revision in bisection.revisions]
     counts = {label: count for document in documents.values() for label, count in document.counts.items()}
-    ratios = {
-        number: counts[label].ratio for number, label in enumerate(labels) if number and label in counts
-    }
+    numbered = [(number, label) for number, label in enumerate(labels) if number and label in counts]
+    ratios = {number: counts[label].ratio or SAME for number, label in numbered}
     bar = max((document.bar for document in documents.values()), default=0.0)
 
     def compare(pair: Pair) -> Judged:
@@ -41,21 +40,17 @@ def measured(bisection: Bisection, documents: Mapping[str, Counted], title: str)
         to_base[last] = Judged(counts[labels[last]].verdict, ratios[last])  # which may be inconclusive
     starts: Counter[str] = Counter()
     for document in documents.values():
-        starts.update({label: count.starts for label, count in document.counts.items()})
-        starts[labels[0]] += max((count.base_starts for count in document.counts.values()), default=0)
+        starts.update({label: each.head.starts for label, each in document.counts.items() if each.head})
+        starts[labels[0]] += max(
+            (each.base.starts for each in document.counts.values() if each.base), default=0
+        )
     attempts = (Attempt(document.failed, document.started) for document in documents.values())
     return Measured(
-        to_base=to_base,
-        compare=compare,
-        unusable=left_out(bisection, attempts),
-        starts=starts,
+        to_base=to_base, compare=compare, unusable=left_out(bisection, attempts), starts=starts,
         spread=max((count.spread or 0.0 for count in counts.values()), default=0.0),
         seconds=sum(document.seconds for document in documents.values()),
-        documents=tuple(documents),
-        margin=bar,
-        title=title,
-        repeats=False,
-    )
+        documents=tuple(documents), margin=bar, title=title, repeats=False,
+    )  # fmt: skip
 
 
 def _logarithm(ratio: Interval) -> Interval:

@@ -1,7 +1,7 @@
 """A bisection, measured: builds, and runs or counts of a few revisions beside the base.
 
 Each run is an ordinary one, in the bisection's folder. The next step follows from the documents there and the
-builds alone, so a bisection that was cut short goes on from there.
+builds alone, so a bisection that was cut short continues from there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from shootout.servers.sources.builds import BuildError, Source
 
 BATCH_S = 15.0  # estimate: a run besides its starts
 BUILD_S = 600.0  # estimate, before the first build
-OF_THE_MOMENT = ("--budget", "--seed")  # options that may change when a bisection goes on
+OF_THE_MOMENT = ("--budget", "--seed")  # options that may change when a bisection continues
 NARROW = 1e-6  # an interval that no start reaches: the number of starts is the batch's
 
 
@@ -53,17 +53,11 @@ class Question:
         """Make the bisection before its first run."""
         (block,) = self.plan.blocks
         return Bisection(
-            format=FORMAT,
-            id=id,
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
-            shootout=__version__,
-            workload=block.workload,
-            threads=block.threads,
-            revisions=self.revisions,
+            format=FORMAT, id=id, started=datetime.now(UTC).isoformat(timespec="seconds"),
+            shootout=__version__, workload=block.workload, threads=block.threads, revisions=self.revisions,
             given={flag: text for flag, text in self.plan.given.items() if flag != "--servers"},
-            link=self.link,
-            instrument=self.instrument.stored if self.instrument else TIME,
-        )
+            link=self.link, instrument=self.instrument.stored if self.instrument else TIME,
+        )  # fmt: skip
 
     def is_of(self, bisection: Bisection) -> bool:
         """Whether that bisection, of this format, asks the same, but perhaps for another budget."""
@@ -85,7 +79,7 @@ def _asked(bisection: Bisection) -> Bisection:
 def bisect(question: Question, results: Path, observe: Observe) -> Path:
     """Measure until the answer is known or the budget is spent; returns the bisection's file.
 
-    With the plan's `resume`, the newest bisection in `results` goes on if it asks the same and is not over.
+    With the plan's `resume`, the newest bisection in `results` continues if it asks the same and is not over.
     Call this from the main thread. Raises InputError, and MeasureError if an end of the history cannot be
     measured.
     """
@@ -99,8 +93,10 @@ def bisect(question: Question, results: Path, observe: Observe) -> Path:
         require_ends(bisection, found.measured.unusable)
         documents = len(found.measured.documents)
         left_s = question.plan.profile.sampling.budget_s - found.answer.spent_s
-        batch = next_batch(found, None if instrument else _costs(question, bisection))
-        if batch is None or (documents and left_s < (0.0 if instrument else _least_s(question))):
+        costs = None if instrument else _costs(question, bisection)
+        batch = next_batch(found, costs)
+        least_s = BATCH_S + 2 * FIRST * costs.start_s if costs else 0.0
+        if batch is None or (documents and left_s < least_s):
             return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=batch is None))
         if documents != said:
             said = documents
@@ -131,14 +127,14 @@ def measured(bisection: Bisection, folder: Path) -> Measured:
 
 
 def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bisection]:
-    """Find the bisection to go on with, or begin a new one; return it with its file.
+    """Find the bisection to continue, or begin a new one; return it with its file.
 
     Builds that failed are made again, unless the bisection is over.
     """
     if question.plan.resume:
         for bisection in BISECTIONS.newest_first(results, lambda reason: None):
             if question.is_of(bisection):
-                observe(Progress(stage="note", detail=f"going on with {bisection.id}"))
+                observe(Progress(stage="note", detail=f"resuming {bisection.id}"))
                 bisection = structs.replace(bisection, link=question.link or bisection.link)  # noqa: PLW2901
                 if not bisection.finished:
                     built = {label: record for label, record in bisection.builds.items() if not record.reason}
@@ -153,26 +149,16 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
 
 def require_ends(bisection: Bisection, reasons: Mapping[str, str]) -> None:
     """Raise MeasureError if the first or the last revision is among those that cannot be measured."""
-    for end in (bisection.revisions[0], bisection.revisions[-1]):
-        if end.label in reasons:
-            raise MeasureError(
-                f"{end.label}, an end of the history, cannot be measured: {reasons[end.label]}"
-            )
-
-
-def _least_s(question: Question) -> float:
-    """Estimated time for the smallest batch."""
-    return BATCH_S + 2 * FIRST * schedule.start_s(question.plan.profile.sampling)
+    for label in (bisection.revisions[0].label, bisection.revisions[-1].label):
+        if label in reasons:
+            raise MeasureError(f"{label}, an end of the history, cannot be measured: {reasons[label]}")
 
 
 def _costs(question: Question, bisection: Bisection) -> Costs:
     """Estimated from the builds so far."""
     seconds = [record.seconds for record in bisection.builds.values() if not record.reason]
-    return Costs(
-        build_s=sum(seconds) / len(seconds) if seconds else BUILD_S,
-        start_s=schedule.start_s(question.plan.profile.sampling),
-        batch_s=BATCH_S,
-    )
+    build_s = sum(seconds) / len(seconds) if seconds else BUILD_S
+    return Costs(build_s, schedule.start_s(question.plan.profile.sampling), BATCH_S)
 
 
 def build(
@@ -192,11 +178,11 @@ def build(
 
 def try_to_build(source: Source, build: Build) -> BuildRecord:
     """Try to build a commit."""
-    began_s = time.monotonic()
+    began_s, digest, reason = time.monotonic(), "", ""
     try:
-        digest, reason = builds.digest(builds.fetch(source, build, cache_folder())), ""
+        digest = builds.digest(builds.fetch(source, build, cache_folder()))
     except BuildError as error:
-        digest, reason = "", str(error)
+        reason = str(error)
     return BuildRecord(seconds=round(time.monotonic() - began_s, 3), digest=digest, reason=reason)
 
 
@@ -206,20 +192,12 @@ def run_of(plan: Plan, labels: Sequence[str], starts: int, budget_s: float, numb
     sampling = structs.replace(
         plan.profile.sampling, starts_min=starts, starts_max=starts, half_width=NARROW, budget_s=budget_s
     )
-    profile = structs.replace(
-        plan.profile,
-        servers=tuple(server.reference.written for server in chosen.servers.values()),
-        stand_ins={},
-        sampling=sampling,
-        policy=structs.replace(plan.profile.policy, confirm_starts=0),
-    )
-    return replace(
-        chosen,
-        profile=profile,
-        given={flag: text for flag, text in plan.given.items() if flag != "--servers"},
-        seed=random.Random(f"{plan.seed}/{number}").getrandbits(32),
-        resume=False,
-    )
+    servers = tuple(server.reference.written for server in chosen.servers.values())
+    policy = structs.replace(plan.profile.policy, confirm_starts=0)
+    profile = structs.replace(plan.profile, servers=servers, stand_ins={}, sampling=sampling, policy=policy)
+    given = {flag: text for flag, text in plan.given.items() if flag != "--servers"}
+    seed = random.Random(f"{plan.seed}/{number}").getrandbits(32)
+    return replace(chosen, profile=profile, given=given, seed=seed, resume=False)
 
 
 def _so_far(answer: Bisected) -> str:

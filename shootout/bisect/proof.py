@@ -122,14 +122,14 @@ def _proof(answer: Bisected, path: Path) -> Proof | None:
     )  # fmt: skip
 
 
-def _timed(folder: Path, last: str) -> tuple[dict[str, Interval], tuple[str, ...]]:
-    """Each server's ratio to the base in the last run, and why `last` is slower, as far as that is explained."""
+def _timed(folder: Path, last: str) -> tuple[dict[str, Interval | None], tuple[str, ...]]:
+    """Ratios to the base in the last run, by server, and why `last` is slower, if that is explained."""
     for run in [*runs(folder).values()][-1:]:
         cells = compare.compare(run).cells
         of_last = [each.cell for each in cells if each.cell.server == last]
         known = changed_cells.sections(folder, run.header.run, of_last, lambda reason: None)
         causes = (each.cause for sections in known.values() for each in sections if each.cause)
-        return {each.cell.server: each.ratio for each in cells if each.ratio is not None}, tuple(causes)
+        return {each.cell.server: each.ratio for each in cells if each.ratio}, tuple(causes)
     return {}, ()
 
 

@@ -1,6 +1,6 @@
 """Bisections that the history asks for: of regressions that it confirms, of servers built from commits.
 
-Earlier findings lie in the results. A bisection is known by its two ends: it goes on in the next week,
+Earlier findings lie in the results. A bisection is known by its two ends: it continues in the next week,
 on another machine, too, and regressions that began between the same commits share it.
 """
 
@@ -21,7 +21,7 @@ from shootout import steps
 from shootout.bisect import answer as words
 from shootout.bisect import measure, proof
 from shootout.bisect.documents import BISECTIONS
-from shootout.bisect.values import FORMAT, TIME, WITHOUT, Bisected, Bisection, Revision
+from shootout.bisect.values import FORMAT, TIME, WITHOUT, Bisected, Revision
 from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, MeasureError, Skip
 from shootout.inputs.options import Selection, renewed
@@ -36,7 +36,7 @@ from shootout.writers.markdown import escaped, folded, span, table_lines
 BUDGET_MIN = 60.0
 # Keys of a profile that counts share with runs.
 STATEMENTS = ("dataset.engine", "options.", "distribution.", "load.protocol")
-# Options, and keys, that no run gives; each week has its own seeds, but a bisection goes on.
+# Options, and keys, that no run gives; each week has its own seeds, but a bisection continues.
 OTHERS = ("servers", "seed", "build", "budget", "resume", "shard")
 OTHER_KEYS = ("dataset.seed", "build.")
 _PULL = re.compile(r"(?:^Merge pull request #|\(#)(\d+)")
@@ -59,17 +59,13 @@ def cases(regressions: Sequence[Regression]) -> list[Regression]:
     return [*found.values()]
 
 
-def stored(results: Path, regression: Regression, skip: Skip) -> Iterator[Bisection]:
-    """Read the bisections between its commits, the newest first."""
-    for bisection in BISECTIONS.newest_first(results, skip):
-        if (bisection.revisions[0].commit, bisection.revisions[-1].commit) == ends(regression):
-            yield bisection
-
-
 def known(results: Path, regression: Regression) -> Bisected | None:
     """Find what bisections between its commits say: of the newest that found a loss, or of the newest."""
-    found = stored(results, regression, lambda reason: None)
-    read = [proof.read(BISECTIONS.path_of(results, bisection.id)) for bisection in found]
+    read = [
+        proof.read(BISECTIONS.path_of(results, each.id))
+        for each in BISECTIONS.newest_first(results, lambda reason: None)
+        if (each.revisions[0].commit, each.revisions[-1].commit) == ends(regression)
+    ]
     return next((answer for answer in read if answer.is_worse), read[0] if read else None)
 
 
@@ -141,8 +137,8 @@ class Search:
                 path, _ = measure.begun(question, self.results, lambda progress: None)
                 left_s = proof.read(path).spent_s + ends_s - time.monotonic()
                 sampling = structs.replace(plan.profile.sampling, budget_s=left_s)
-                profile = structs.replace(plan.profile, sampling=sampling)
-                question = replace(question, plan=replace(plan, profile=profile))
+                plan = replace(plan, profile=structs.replace(plan.profile, sampling=sampling))
+                question = replace(question, plan=plan)
                 answer = proof.read(measure.bisect(question, self.results, self.observe))
                 if is_last or answer.is_worse or not answer.bisection.finished:
                     break

@@ -33,29 +33,19 @@ def measured(bisection: Bisection, documents: Mapping[str, RunDocument]) -> Meas
         older, newer = (labels[number] for number in pair)
         return _judged(beside(older).get(newer))
 
-    to_base = {
-        number: judged
-        for number, label in enumerate(labels)
-        if (judged := _judged(beside(labels[0]).get(label)))
-    }
-    other_rows = {
-        each.pair.cell.server: each.decision.reason
-        for each in beside(labels[0]).values()
-        if each.decision.verdict is Verdict.FAILED
-    }
-    effects = [each.pair.throughput for each in beside(labels[0]).values()]
+    to_base = {number: judged for number in range(len(labels)) if (judged := compare((0, number)))}
+    every = beside(labels[0])
+    failed = {label: one.decision for label, one in every.items() if one.decision.verdict is Verdict.FAILED}
+    other_rows = {label: decision.reason for label, decision in failed.items()}
+    effects = (one.pair.throughput for one in every.values())
     return Measured(
-        to_base=to_base,
-        compare=compare,
+        to_base=to_base, compare=compare,
         unusable=other_rows | left_out(bisection, map(_attempt, documents.values())),
         starts=Counter(samples.server for start in (run.starts if run else ()) for samples in start.samples),
         spread=max((effect.spread for effect in effects if effect), default=0.0),
-        seconds=sum(map(_seconds, documents.values())),
-        documents=tuple(documents),
-        margin=policy.margin_of(THROUGHPUT, bisection.workload),
-        title="throughput",
-        repeats=True,
-    )
+        seconds=sum(map(_seconds, documents.values())), documents=tuple(documents),
+        margin=policy.margin_of(THROUGHPUT, bisection.workload), title="throughput", repeats=True,
+    )  # fmt: skip
 
 
 def _joined(labels: Sequence[str], documents: Sequence[RunDocument]) -> RunDocument | None:

@@ -156,7 +156,7 @@ def _question(
     if commits and build is None:
         raise InputError("--repo: expected --build CMD, the command that builds a commit")
     if len(plan.blocks) != 1 or len(plan.servers) < 2:
-        raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
+        raise InputError("a bisection needs one workload, one number of threads, and at least two servers")
     revisions = [
         Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
     ]

@@ -45,6 +45,7 @@ class Count(Capability):
             raise InputError("expected --base REF and --head REF, or --servers A,B,…")
         prepared = command.prepare(args, **given)
         plan, results = prepared.plan, prepared.results
+        command.outset(plan)
         before = measure.to_continue(plan, results, command.left_out) if plan.resume else None
         try:
             with command.progress() as observe:

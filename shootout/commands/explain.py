@@ -68,7 +68,7 @@ class Explain(Capability):
         file = None if args.budget is not None or question.trials else changed_cells.known(question)
         if file is None:
             if lack := perf.lack():
-                command.left_out(f"profiles: {lack}")
+                command.left_out(f"samples: {lack}")
             with command.keeping(self, args, acknowledged) as observe:
                 file = _answered(question, args.budget or MINUTES, observe)
         else:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from shootout import app, capability, command, steps
 from shootout.bisect import since
 from shootout.command import left_out
 from shootout.errors import InputError
-from shootout.inputs.options import (
-    ACKNOWLEDGED,
-    ANCHOR,
-    LINK,
-    RESULTS,
-)
+from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, LINK, RESULTS
 from shootout.model.history import Regression
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
@@ -82,7 +76,7 @@ def _link(args: argparse.Namespace) -> str | None:
     return None if args.link is None else http.checked_url("--link", args.link)
 
 
-def _declare_github(github: Parser) -> None:
+def declare_github(github: Parser) -> None:
     steps = command.group(github)
     annotate = command.add(steps, "annotate", _github_annotate, "print the annotations of runs")
     comment = command.add(steps, "comment", _github_comment, "write or update a pull request's comment")
@@ -108,8 +102,3 @@ def _declare_github(github: Parser) -> None:
         command.add_options(each, (LINK,))
     for each in (annotate, comment, issues_):
         command.add_options(each, (ACKNOWLEDGED,))
-
-
-DECLARED: dict[str, Callable[[Parser], None]] = {
-    "github": _declare_github,
-}

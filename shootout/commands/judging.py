@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,7 @@ from shootout.count import judge as counts
 from shootout.count.documents import COUNTS, joined
 from shootout.document import journal
 from shootout.errors import InputError
-from shootout.inputs.options import (
-    ACKNOWLEDGED,
-    ANCHOR,
-    OUT,
-    RESULTS,
-)
+from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, OUT, RESULTS
 from shootout.inputs.texts import load_acknowledged
 from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
@@ -37,20 +31,19 @@ def _merge(args: argparse.Namespace) -> int:
     known = load_acknowledged(args.acknowledged)  # its errors come before any work
     given = [journal.of_run(document, REPORTS / "results") for document in args.documents]
     runs, others = capability.by_owner(given)
-    codes = [_merge_runs(args, runs)] if runs else []
+    codes = []
+    if runs:
+        codes.append(show(app.merged(runs, args.out.resolve(), args.acknowledged, left_out).answer, args))
     for owner, paths in others.items():
         if owner.store is not COUNTS:
-            raise InputError(f"{paths[0]}: documents of `shootout {owner.name}` cannot be joined")
+            raise InputError(
+                f"{paths[0]}: documents of `shootout {owner.name}` cannot be joined; pass one at a time"
+            )
         out, count = args.out.resolve(), joined(paths)
         path = COUNTS.write(out / "results", count.run, count)
         page = app.published(out, known, left_out)
         codes.append(show(owner.judge(path).at(path, page and page.parent / owner.page(path)), args))
     return exit_codes.worst(codes)
-
-
-def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
-    merged = app.merged(measured, args.out.resolve(), args.acknowledged, left_out)
-    return show(merged.answer, args)
 
 
 def _compare(args: argparse.Namespace) -> int:
@@ -107,13 +100,13 @@ def _site(args: argparse.Namespace) -> int:
     return 0
 
 
-def _declare_merge(merge: Parser) -> None:
+def declare_merge(merge: Parser) -> None:
     command.declare(merge, _merge)
     merge.add_argument("documents", metavar="RUN", nargs="+", help=RUN)
     command.add_options(merge, (OUT, ACKNOWLEDGED))
 
 
-def _declare_compare(compare: Parser) -> None:
+def declare_compare(compare: Parser) -> None:
     command.declare(compare, _compare)
     compare.add_argument("documents", metavar="RUN", nargs="+", help=RUN)
     compare.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
@@ -122,7 +115,7 @@ def _declare_compare(compare: Parser) -> None:
     command.add_options(compare, (ACKNOWLEDGED,))
 
 
-def _declare_baseline(baseline: Parser) -> None:
+def declare_baseline(baseline: Parser) -> None:
     accept = command.add(
         command.group(baseline), "accept", _baseline_accept, "store a run's results as baselines"
     )
@@ -136,12 +129,12 @@ def _declare_baseline(baseline: Parser) -> None:
     command.add_options(accept, (ANCHOR,))
 
 
-def _declare_history(history: Parser) -> None:
+def declare_history(history: Parser) -> None:
     command.declare(history, _history)
     command.add_options(history, (RESULTS, ANCHOR))
 
 
-def _declare_site(site: Parser) -> None:
+def declare_site(site: Parser) -> None:
     command.declare(site, _site)
     site.add_argument(
         "--out", metavar="DIR", type=Path, default=REPORTS / "site", help="folder for the pages"
@@ -151,12 +144,3 @@ def _declare_site(site: Parser) -> None:
     first = "profile whose newest run is on the first page (default: the newest run of all)"
     site.add_argument("--front", metavar="PROFILE", help=first)
     command.add_options(site, (RESULTS, ACKNOWLEDGED))
-
-
-DECLARED: dict[str, Callable[[Parser], None]] = {
-    "merge": _declare_merge,
-    "compare": _declare_compare,
-    "baseline": _declare_baseline,
-    "history": _declare_history,
-    "site": _declare_site,
-}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,9 @@ from shootout.inputs.options import (
 from shootout.measure import results
 from shootout.parser import Parser
 from shootout.paths import cache_folder
-from shootout.report import listings
+from shootout.report import commands, listings
+
+_OF_ONE_PAIR = tuple(option.name for option in MEASURING if option.name != "servers")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -41,8 +42,8 @@ def _gate(args: argparse.Namespace) -> int:
 
 
 def _checked(request: Request, args: argparse.Namespace) -> int:
-    """Run the suites; before them, compare results if that was asked for."""
     prepared = app.prepare(request, command.preparing, command.left_out)
+    command.outset(prepared.plan, prepared.results)
     unlike: list[str] = []
     if args.check_results:
         with progress() as observe:
@@ -55,10 +56,16 @@ def _checked(request: Request, args: argparse.Namespace) -> int:
 
 
 def _measured(prepared: Prepared, args: argparse.Namespace) -> harness.SuiteResult:
-    """Run the suites, and print what they conclude."""
-    result = harness.run(prepared)
+    """Run the suites, and print what they conclude; an interruption says how to continue."""
+    try:
+        result = harness.run(prepared)
+    except KeyboardInterrupt as interrupt:
+        if interrupt.args:
+            goes_on = f"to continue: {commands.again(args.given, resume=True)}"
+            raise KeyboardInterrupt(*interrupt.args, goes_on) from None
+        raise
     if result.conclusion is not None:
-        harness.show(result.conclusion, json=args.json)
+        show(result.conclusion.answer, args)
     return result
 
 
@@ -83,14 +90,14 @@ def _calibrate(args: argparse.Namespace) -> int:
     return app.calibrate_noise(request, measured)
 
 
-def _declare_run(run: Parser) -> None:
+def declare_run(run: Parser) -> None:
     command.declare(run, _run)
     command.add_measuring(run, "quick")
     command.add_options(run, (EXPLAIN, COVERAGE, CHECK_RESULTS), type=str)
     command.add_options(run, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 
-def _declare_gate(gate: Parser) -> None:
+def declare_gate(gate: Parser) -> None:
     command.declare(gate, _gate)
     pair = command.below(gate, WHAT)
     pair.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
@@ -100,17 +107,9 @@ def _declare_gate(gate: Parser) -> None:
     command.add_options(gate, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 
-def _declare_doctor(doctor: Parser) -> None:
+def declare_doctor(doctor: Parser) -> None:
     command.declare(doctor, _doctor)
     calibrate = "measure this server against itself, run after run, until the budget is spent"
     doctor.add_argument("--calibrate", metavar="SERVER", nargs="?", const="mysql-8.0.12", help=calibrate)
     command.add_measuring(doctor, "gate", _OF_ONE_PAIR)
     command.add_options(doctor, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
-
-
-_OF_ONE_PAIR = tuple(option.name for option in MEASURING if option.name != "servers")
-DECLARED: dict[str, Callable[[Parser], None]] = {
-    "run": _declare_run,
-    "gate": _declare_gate,
-    "doctor": _declare_doctor,
-}

@@ -12,11 +12,10 @@ import msgspec
 from rich.console import Console
 
 from shootout import app, command
+from shootout.answer import Answer
 from shootout.command import console, show
 from shootout.inputs import matrix, workload
-from shootout.inputs.options import (
-    MEASURING,
-)
+from shootout.inputs.options import MEASURING
 from shootout.measure import session
 from shootout.model.plan import Build
 from shootout.parser import Parser
@@ -26,35 +25,9 @@ from shootout.servers.sources import cache, catalogue, pack, reference
 from shootout.writers import terminal
 
 
-def _cache_list(args: argparse.Namespace) -> int:
-    return show(listings.cache(cache.contents(cache_folder(), cache.limit_bytes(os.environ))), args)
-
-
-def _cache_clear(args: argparse.Namespace) -> int:
-    return show(listings.cleared(cache.clear(cache_folder())), args)
-
-
-def _profiles_list(args: argparse.Namespace) -> int:
-    return show(listings.descriptions(matrix.shipped()), args)
-
-
-def _workloads_list(args: argparse.Namespace) -> int:
-    return show(listings.descriptions(workload.shipped()), args)
-
-
-def _servers_list(args: argparse.Namespace) -> int:
-    return show(listings.servers(catalogue.offers(cache_folder())), args)
-
-
-def _servers_fetch(args: argparse.Namespace) -> int:
-    return _fetch(args, None)
-
-
-def _servers_build(args: argparse.Namespace) -> int:
-    return _fetch(args, Build(command=args.build, tree=args.tree))
-
-
-def _fetch(args: argparse.Namespace, build: Build | None) -> int:
+def _fetch(args: argparse.Namespace) -> int:
+    """Fetch servers, or build those of a repository."""
+    build = Build(command=args.build, tree=args.tree) if "build" in args else None
     fetched = []
     for each in [reference.parse(text) for text in args.references]:
         with terminal.fetching(Console(stderr=True)) as report:
@@ -84,18 +57,25 @@ def _servers_start(args: argparse.Namespace) -> int:
     return 0
 
 
-def _declare_cache(cache: Parser) -> None:
-    actions = command.group(cache)
-    command.add(actions, "list", _cache_list, "show the cache's contents and size")
-    command.add(actions, "clear", _cache_clear, "remove everything that is not in use")
+def _showing(make: Callable[[], Answer]) -> Callable[[argparse.Namespace], int]:
+    return lambda args: show(make(), args)
 
 
-def _declare_servers(servers: Parser) -> None:
+def declare_cache(parser: Parser) -> None:
+    actions = command.group(parser)
+    listed = _showing(lambda: listings.cache(cache.contents(cache_folder(), cache.limit_bytes(os.environ))))
+    command.add(actions, "list", listed, "show the cache's contents and size")
+    cleared = _showing(lambda: listings.cleared(cache.clear(cache_folder())))
+    command.add(actions, "clear", cleared, "remove everything that is not in use")
+
+
+def declare_servers(servers: Parser) -> None:
     actions = command.group(servers)
-    command.add(actions, "list", _servers_list, "show the catalogue and the availability of each server")
-    fetch = command.add(actions, "fetch", _servers_fetch, "fetch servers and print their locations")
+    listed = _showing(lambda: listings.servers(catalogue.offers(cache_folder())))
+    command.add(actions, "list", listed, "show the catalogue and the availability of each server")
+    fetch = command.add(actions, "fetch", _fetch, "fetch servers and print their locations")
     fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, path:… or image:…")
-    build = command.add(actions, "build", _servers_build, "build servers of a repository ahead of a run")
+    build = command.add(actions, "build", _fetch, "build servers of a repository ahead of a run")
     build.add_argument("references", metavar="REF", nargs="+", help="git:DIR#REV")
     built = (each for each in MEASURING if each.name == "build")
     command.add_options(build, built, type=str, required=True)
@@ -113,24 +93,16 @@ def _declare_servers(servers: Parser) -> None:
     unpacking.add_argument("directory", metavar="DIR", type=Path, help="the folder to make")
     start = command.add(actions, "start", _servers_start, "keep one server running until Ctrl-C")
     start.add_argument("reference", metavar="SERVER", help="a server reference")
-    settings = "settings profile: a name or a file (default: defaults)"
+    settings = "settings: a name or a file (default: defaults)"
     start.add_argument("--settings", metavar="NAME", default="defaults", help=settings)
     start.add_argument("--port", metavar="N", type=int, help="TCP port on 127.0.0.1 (default: a free one)")
 
 
-def _declare_profiles(profiles: Parser) -> None:
-    command.add(command.group(profiles), "list", _profiles_list, "show the profiles that come with shootout")
+def declare_profiles(profiles: Parser) -> None:
+    listed = _showing(lambda: listings.descriptions(matrix.shipped()))
+    command.add(command.group(profiles), "list", listed, "show the profiles that come with shootout")
 
 
-def _declare_workloads(workloads: Parser) -> None:
-    command.add(
-        command.group(workloads), "list", _workloads_list, "show the workloads that come with shootout"
-    )
-
-
-DECLARED: dict[str, Callable[[Parser], None]] = {
-    "cache": _declare_cache,
-    "servers": _declare_servers,
-    "profiles": _declare_profiles,
-    "workloads": _declare_workloads,
-}
+def declare_workloads(workloads: Parser) -> None:
+    listed = _showing(lambda: listings.descriptions(workload.shipped()))
+    command.add(command.group(workloads), "list", listed, "show the workloads that come with shootout")

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from msgspec.structs import replace
 
@@ -18,13 +18,10 @@ from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option, refuse_renamed
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.upgrade import answer, checks, judge, measure, question
+from shootout.upgrade import answer, judge, measure, question
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import Part, UpgradeDocument
 from shootout.writers import markdown
-
-if TYPE_CHECKING:
-    pass
 
 BUDGET = Option(
     "minutes for everything (default: 45)",
@@ -79,8 +76,9 @@ class Upgrade(Capability):
         document = _document(args, out / "results")
         way = measure.Way(args.without, args.counted, Path(args.data) if args.data else None)
         written = (UPGRADES.path_of(out / "results", document.upgrade), out / "site", args.markdown, way.data)
-        checks.require(document, measure.PROFILE, [path for path in written if path])
-        for said in checks.does_not_fit(document, args.without):
+        question.require(document, measure.PROFILE, [path for path in written if path])
+        command.outset(question.plan(document, measure.PROFILE), settings=document.settings)
+        for said in question.does_not_fit(document, args.without):
             command.warn(said)
         with command.keeping(self, args) as observe:
             path = measure.measure(way, document, out, observe, command.preparing)
@@ -128,7 +126,9 @@ def _unfinished(asked: tuple[str, ...], results: Path) -> UpgradeDocument:
     for each in UPGRADES.newest_first(results, command.left_out):
         if (*each.references, each.settings, each.workload, each.workloads) == asked:
             return each
-    raise InputError(f"{results}: no upgrade of {asked[0]} to {asked[1]} to continue")
+    raise InputError(
+        f"{results}: no upgrade from {asked[0]} to {asked[1]} to continue; leave out --resume to begin one"
+    )
 
 
 CAPABILITY = Upgrade()

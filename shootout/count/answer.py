@@ -138,7 +138,7 @@ def _workloads(comparison: CountComparison) -> Iterator[Topic]:
         often = {kind.name: kind.per_transaction for kind in document.kinds if kind.workload == workload}
         rows = tuple(
             (
-                _kind(each.kind, often[each.kind]),
+                each.kind if often[each.kind] in (0, 1) else f"{each.kind} ×{often[each.kind]:g}",
                 *((each.server,) * several),
                 *_fields(each, comparison.base, profiles),
             )
@@ -148,10 +148,6 @@ def _workloads(comparison: CountComparison) -> Iterator[Topic]:
         whole = len(compared) <= HEADS_MAX
         counts = filled(Table(columns, rows, caption, sortable=True, whole=whole))
         yield Topic(workload, tables=(counts, _functions(document, workload)))
-
-
-def _kind(name: str, per_transaction: float) -> str:
-    return name if per_transaction in (0, 1) else f"{name} ×{per_transaction:g}"
 
 
 def _fields(
@@ -177,10 +173,8 @@ def _functions(document: CountDocument, workload: str) -> Table:
                 costs_of = (Figure(own, places=0), Figure(whole, places=0))
                 rows.append((each.kind, each.server, document.functions[name], *costs_of))
     columns = ("kind", "server", "function", "its own", "with what it calls")
-    return Table(
-        columns, tuple(rows), "Instructions for each statement, by function", sortable=True,
-        folded="Functions with most instructions", page_only=True,
-    )  # fmt: skip
+    caption = "Functions with most instructions for each statement"
+    return Table(columns, tuple(rows), caption, sortable=True, page_only=True)
 
 
 def _findings(comparison: CountComparison) -> Iterator[Topic]:
@@ -208,7 +202,11 @@ def failures(comparison: CountComparison) -> tuple[str, ...]:
     for each in document.failures:
         if each.lacks:
             lacking.setdefault(each.server, []).append(each)
-    failed = (_failure(each) for each in document.failures if not each.lacks)
+    others = [each for each in document.failures if not each.lacks]
+    failed = (
+        f"{', '.join(filter(None, (each.server, each.workload, each.kind)))}: {each.reason}"
+        for each in others
+    )
     return (*fewer, *modes_dropped(document), *failed, *map(_lacking, lacking.values()))
 
 
@@ -216,10 +214,6 @@ def modes_dropped(document: CountDocument) -> list[str]:
     """Say which session modes of a dump the servers lack."""
     every = ((server.label, each) for server in document.servers for each in server.warnings)
     return [f"{label}: {each.text}" for label, each in every if each.code == MODES_DROPPED]
-
-
-def _failure(failure: CountFailure) -> str:
-    return f"{', '.join(filter(None, (failure.server, failure.workload, failure.kind)))}: {failure.reason}"
 
 
 def _lacking(failures: Sequence[CountFailure]) -> str:
@@ -234,7 +228,7 @@ def _servers(document: CountDocument) -> Topic:
     facts = [
         (
             server.label,
-            f"{server.version}, settings {server.settings_name}"
+            f"{server.version}, settings {figures.settings(server.settings_name)}"
             + (f" ({wording.comment(server.comment)})" if server.comment else ""),
         )
         for server in document.servers

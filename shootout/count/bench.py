@@ -41,7 +41,7 @@ ROUNDS = (2, 5)  # repetitions while Callgrind counts: not counted, for what ano
 ROUNDS_OF_EXPENSIVE = (1, 3)
 ROUNDS_IN_HASTE = (1, 2)  # to hold a budget
 # With it on before anything is written, purging removes nothing. Otherwise it depends on Valgrind's scheduler
-# whether an index still has the row that a statement comes upon: 19 to 70 % between starts, instead of 0.3 %.
+# whether an index still has the row that a statement finds: 19 to 70 % between starts, instead of 0.3 %.
 READ_VIEW = (
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     "START TRANSACTION WITH CONSISTENT SNAPSHOT",
@@ -109,7 +109,9 @@ class ServerCounts:
     beside: set[str] = field(default_factory=set)  # functions of other threads
     failures: list[CountFailure] = field(default_factory=list)
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
-    seconds: dict[Key, float] = field(default_factory=dict)  # that the first execution of a dear kind took
+    seconds: dict[Key, float] = field(
+        default_factory=dict
+    )  # that the first execution of an expensive kind took
     plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
     once: set[Key] = field(default_factory=set)  # kinds that are executed once in each start
 
@@ -264,10 +266,7 @@ class Session:
             self._counter.end()
 
     def plan(self) -> None:
-        """Ask how the server plans each statement; one that it does not log has no plan.
-
-        After the counts: plans are drawn from new statistics.
-        """
+        """Ask how the server plans each statement, after the counts: plans are drawn from new statistics."""
         sent: defaultdict[str, dict[Key, str]] = defaultdict(dict)  # by schema
         prepared: dict[Key, execution_plans.Prepared] = {}
         session: dict[str, tuple[str, ...]] = {}  # by schema

@@ -78,10 +78,7 @@ def references(servers: Sequence[ServerRecord]) -> dict[str, str]:
 
 
 def costs(document: CountDocument) -> tuple[KindCosts, ...]:
-    """Compute the cost of every kind of statement on every server, the kind with the largest step first.
-
-    Of workloads that have kinds of statement, whole transactions are left out.
-    """
+    """Compute every kind's cost on every server, the kind with the largest step first."""
     servers = ordered(document.servers)
     reference = references(servers)
     before = {new.label: old.label for old, new in pairwise(servers) if old.family == new.family}
@@ -108,9 +105,9 @@ def costs(document: CountDocument) -> tuple[KindCosts, ...]:
             row.append(
                 Cost(
                     server=label,
-                    instructions=since.head and since.head.mean,
+                    instructions=None if since.head is None else since.head.mean,
                     step=step if step and step.ratio else None,
-                    since=since.ratio and since.ratio.estimate,
+                    since=None if since.ratio is None else since.ratio.estimate,
                     replanned=any((kind.workload, name, label) in replanned for name in names),
                 )
             )
@@ -169,11 +166,9 @@ class Heat:
         )  # fmt: skip
         columns = ("kind", "workload", "largest step", "before", "instructions", "change", "verdict")
         return Topic(
-            f"{len(self.kinds)} kinds of statement by version",
-            (said,),
-            tables=(Table(columns, rows, CAPTION),),
-            drawing=self,
-        )
+            f"{len(self.kinds)} kinds of statement by version", (said,),
+            tables=(Table(columns, rows, CAPTION),), drawing=self,
+        )  # fmt: skip
 
     def __html__(self) -> str:
         """The markup."""

@@ -17,11 +17,7 @@ from shootout.errors import InputError
 
 
 def joined(paths: Sequence[Path]) -> CountDocument:
-    """Join documents as one that names servers and kinds as the first does, then what is new in the others.
-
-    Raises InputError if one cannot be read, if they did not send the same statements to the same servers, or
-    if two of them counted the same.
-    """
+    """Join documents of equal statements. Raises InputError if they differ, or overlap."""
     first, *others = map(COUNTS.read, paths)
     whole = first
     for path, other in zip(paths[1:], others, strict=True):

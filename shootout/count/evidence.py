@@ -134,10 +134,7 @@ def _of_whole(count: PartCount, whole: Statement) -> str:
 
 
 def count_command(header: RunHeader) -> str | None:
-    """Write the command that counts a run's first two servers; None if they cannot be counted.
-
-    Under the run's settings and with its statements, on the tables of the profile `count`.
-    """
+    """Write the command that counts a run's first two servers; None if they cannot be counted."""
     profile, records = header.profile, header.workloads
     servers = [record.reference for record in header.servers[:2]]
     if not records or any(text.startswith(NOT_COUNTED) for text in servers):

@@ -30,11 +30,9 @@ def findings(comparison: CountComparison) -> dict[Key, tuple[str, ...]]:
         if change.server != comparison.base and change.kind not in (FRAME, MIX):
             key = change.workload, change.kind, change.server
             told[key] = (
-                *_calls(comparison, change, profiles),
-                *_other_plans(change, plans),
-                *_more(change, explaining.get(key, ()), plans),
-                *_spread(comparison, change, profiles),
-            )
+                *_calls(comparison, change, profiles), *_other_plans(change, plans),
+                *_more(change, explaining.get(key, ()), plans), *_spread(comparison, change, profiles),
+            )  # fmt: skip
     return {key: texts for key, texts in told.items() if texts}
 
 

@@ -124,7 +124,7 @@ def find(documents: Iterable[CountDocument], header: RunHeader) -> Instructions 
 
 
 def compare_workload(comparison: CountComparison, workload: str, pair: tuple[str, str]) -> Instructions:
-    """Find what a comparison says of a workload; `pair`: the labels of base and head."""
+    """Select a comparison's findings on a workload; `pair`: the labels of base and head."""
     document = comparison.document
     changes = {
         change.kind: change

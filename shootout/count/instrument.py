@@ -11,25 +11,13 @@ from shootout.count.documents import COUNTS
 from shootout.count.values import MIX, CountChange, CountDocument
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe
-from shootout.model.verdict import Interval, Verdict
-
-
-@dataclass(frozen=True)
-class Count:
-    """One server's load, beside that of the base."""
-
-    ratio: Interval  # to the base's
-    verdict: Verdict
-    spread: float | None  # standard deviation of the starts' log-ratios
-    starts: int
-    base_starts: int
 
 
 @dataclass(frozen=True)
 class Counted:
     """A count of one workload."""
 
-    counts: Mapping[str, Count]  # by the server's label
+    counts: Mapping[str, CountChange]  # those with a ratio to the base's, by the server's label
     failed: Mapping[str, str]  # why servers have none
     started: Collection[str]  # the servers that were measured
     bar: float  # the smallest change worth a verdict
@@ -75,17 +63,9 @@ def _counted(document: CountDocument, base: str) -> Counted:
     names = [kind.name for kind in document.kinds]
     whole = MIX if MIX in names else "".join(names[-1:])
     changes = judge.compare(document, base).changes
-    counts = ((change.server, _count(change)) for change in changes if change.kind == whole)
     return Counted(
-        counts={server: count for server, count in counts if count is not None},
+        counts={each.server: each for each in changes if each.kind == whole and each.ratio is not None},
         failed={failure.server: failure.reason for failure in document.failures},
         started={count.server for count in document.counts},
-        bar=document.bar,
-        seconds=document.elapsed_s or 0.0,
-    )
-
-
-def _count(change: CountChange) -> Count | None:
-    if change.ratio is None or change.head is None or change.base is None:
-        return None
-    return Count(change.ratio, change.verdict, change.spread, change.head.starts, change.base.starts)
+        bar=document.bar, seconds=document.elapsed_s or 0.0,
+    )  # fmt: skip

@@ -39,10 +39,7 @@ Key = tuple[str, str, str]  # server, workload, kind
 
 
 def compare(document: CountDocument, base: str | None = None) -> CountComparison:
-    """Judge every kind on every server against the base, by default the first server.
-
-    Raises InputError if the document has no server of that name.
-    """
+    """Judge every kind on every server against the base, by default the first. Raises InputError."""
     labels = [server.label for server in document.servers]
     base = labels[0] if base is None else base
     if base not in labels:
@@ -162,7 +159,8 @@ def change_of(
     of_head = counted.get((server, kind.workload, kind.name), {})
     effect = None
     verdict = Verdict.UNJUDGED
-    pairs = [_logs(of_base[start], of_head[start]) for start in of_head if start in of_base]
+    both = [zip(of_base[start], of_head[start], strict=False) for start in of_head if start in of_base]
+    pairs = [[math.log(head / base) for base, head in start] for start in both]
     too_few = len(pairs) < STARTS_MIN
     lacks = too_few and any(failure is not None and failure.lacks for failure in failures)
     if lacks and failures[1] is not None and failures[1].lacks:
@@ -202,10 +200,6 @@ def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
         return own
     error, df = within / math.sqrt(len(pairs)), len(pairs) * (count - 1)
     return stats.with_noise(own, Noise((error,), df), confidence)._replace(spread=within)
-
-
-def _logs(base: Repetitions, head: Repetitions) -> list[float]:
-    return [math.log(of_head / of_base) for of_base, of_head in zip(base, head, strict=False)]
 
 
 def _figure(by_start: ByStart) -> CountFigure | None:

@@ -47,7 +47,7 @@ _plain = cache(function_names.counted)
 
 STARTS_MIN = 2  # that the budget never refuses: an interval needs two
 FIRST_KIND = 0.25  # of a budget, that one execution of the first kind may take, whatever its share
-DEAR = 0.05  # of a start's time; a kind that takes more is executed once
+DEAR = 0.1  # of a start's time; a kind that takes more is executed once
 CHUNK = 6  # kinds that are counted and kept together
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
 
@@ -71,7 +71,7 @@ def measure(
 ) -> Path:
     """Count the plan's workloads on its servers; returns the document's file, kept after a few kinds each.
 
-    `before`: a count that was cut short, to go on with if it asked the same. `own`: hold the budget, with the
+    `before`: a count that was cut short, to continue if it asked the same. `own`: hold the budget, with the
     kinds of these workloads, as written, first; what it has no time for in two starts is left out. `kept`
     receives the file each time. `only`: the kinds to count, and those that these need; empty: all.
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
@@ -102,7 +102,10 @@ def measure(
         return path
 
     with workplace(run, plan.place.data) as (directory, held):
-        servers = [*_servers(plan, held, observe)]
+        servers = []
+        for label in plan.servers:
+            observe(Progress(stage="prepare", detail=label))
+            servers.append(ManagedServer.find(plan, label, None, held))
         if any(unit.open for unit in sent):
             _require_open_transactions(servers)
         benches = [
@@ -193,12 +196,6 @@ def _pace(plan: Plan, sent: Sequence[Unit], observe: Observe) -> Pace:
     return Pace(observe, len(plan.servers) * (starts * once + ONCE * len(sent)))
 
 
-def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedServer]:
-    for label in plan.servers:
-        observe(Progress(stage="prepare", detail=label))
-        yield ManagedServer.find(plan, label, None, held)
-
-
 def _require_open_transactions(servers: Sequence[ManagedServer]) -> None:
     for server in servers:
         if server.program.version < AUTOCOMMIT_SINCE:
@@ -261,10 +258,7 @@ class _Counting:
     def _count(
         self, units: Sequence[Unit], starts: Sequence[int], together: Sequence[Bench], share_s: float | None
     ) -> None:
-        """Start servers at once, and count on them at the same time: no count depends on the clock.
-
-        `share_s`: seconds that it may take; kinds for which it has no time are left out. None: all count.
-        """
+        """Start servers at once, and count. `share_s`: what has no time is left out; None: all count."""
         ends_s = None if share_s is None else time.monotonic() + share_s
         with ThreadPoolExecutor(max_workers=len(together) * len(starts)) as pool, ExitStack() as held:
             sessions = []
@@ -303,7 +297,7 @@ class _Counting:
                     bench.fail(InputError(f"{LEFT_OUT}{why}"), *unit.key)
 
     def _shorten_dear(self, kinds: Sequence[Unit], left_s: float, fair_s: float) -> None:
-        """Execute dear kinds once in each start, or leave out what takes longer than is left of this one."""
+        """Execute slow kinds once in each start, or leave out what takes longer than is left of this one."""
         executions = 1 + sum(ROUNDS_IN_HASTE)  # with the one before them
         for unit in kinds:
             once_s = max((bench.counted.seconds.get(unit.key, 0.0) for bench in self.benches), default=0.0)
@@ -371,7 +365,11 @@ def _document(
             msgspec.structs.replace(kind, units=sizes.get((kind.workload, kind.name), kind.units))
             for kind in kinds
         ),
-        counts=tuple(count for bench in benches for count in bench.counted.counts),
+        counts=tuple(
+            count
+            for bench in benches
+            for count in sorted(bench.counted.counts, key=lambda count: count.start)
+        ),
         functions=before.functions if before else (), profiles=before.profiles if before else (),
         failures=tuple(failure for bench in benches for failure in bench.counted.failures),
         plans={

@@ -7,25 +7,24 @@ the rows as they were for those that follow. Committing is a kind of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
 
 from shootout.count.values import COMMIT, FRAME, JOINT, MIX, TRANSACTION, CountedKind
 from shootout.measure.plan import BoundWorkload
-from shootout.model.program import Program, ProgramResult, ProgramStatement, ProgramStep, ProgramTransaction
+from shootout.model.program import Program, ProgramResult, ProgramStatement, ProgramTransaction
 
 STATEMENTS = 50  # in a repetition, at most
 INSTRUCTIONS = 3_000_000  # in a repetition, about
 SIZES = (1, 2, 5, 10, 25, 50)  # of repetitions: so coarse that they seldom depend on what was tried
-WRITES_MIN = 10  # in a repetition: what pages do, which writes come upon, needs many to even out
+WRITES_MIN = 10  # in a repetition: what pages do, which writes find, needs many to even out
 WRITES_INSTRUCTIONS = 100_000_000  # in a repetition, about: one that writes many rows evens out by itself
 PRIMING = 10  # repetitions before anything is counted, as far as they take no more than …
 PRIMING_INSTRUCTIONS = 500_000_000
 PRIMED = 2_500  # executions, or more than those repetitions, as far as they take no more than …
 PRIMED_INSTRUCTIONS = 150_000_000
-HASTE = 75_000_000  # in place of both, to hold a budget
 TRANSACTIONS_MIN = 10  # in a repetition
 
 
@@ -60,15 +59,12 @@ class Unit:
 
     @property
     def _effects(self) -> set[str]:
-        return {self.program.kinds[statement.kind].effect for statement in _statements(self.program)}
+        steps = (step for transaction in self.program.transactions for step in transaction.steps)
+        return {self.program.kinds[statement.kind].effect for step in steps for statement in step.statements}
 
 
 def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
-    """List the kinds of a workload, the whole transaction last.
-
-    Several transactions, and steps that need each other's results, are counted only as wholes; steps without
-    BEGIN only one by one.
-    """
+    """List the kinds of a workload, the whole transaction last; what is entangled only as a whole."""
     program = bound.program
     if len(program.transactions) > 1:
         return _of_transactions(name, program)
@@ -114,8 +110,8 @@ def priming(unit: Unit, instructions: int | None, *, quick: bool = False) -> int
     if instructions is None:
         return least
     cost = max(1, instructions)
-    most = (HASTE, HASTE) if quick else (PRIMING_INSTRUCTIONS, PRIMED_INSTRUCTIONS)
-    return max(1, min(least, most[0] // cost), min(PRIMED, most[1] // cost))
+    most = PRIMED_INSTRUCTIONS if quick else PRIMING_INSTRUCTIONS
+    return max(1, min(least, most // cost), min(PRIMED, PRIMED_INSTRUCTIONS // cost))
 
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
@@ -124,13 +120,12 @@ def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> l
         names = dict.fromkeys(program.kinds[statement.kind].name for statement in step.statements)
         alone = ProgramTransaction(weight=1, begin=False, steps=(structs.replace(step, repeat=1),))
         kind = CountedKind(
-            workload=name,
-            name=JOINT.join(names),
-            per_transaction=step.repeat,
+            workload=name, name=JOINT.join(names), per_transaction=step.repeat,
             units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
-        )
+        )  # fmt: skip
         unit = Unit(kind, structs.replace(program, transactions=(alone,)), scaled=True)
-        beside = len(transaction.steps) > 1 and _can_be_rolled_back(program, step)
+        commits = any(program.kinds[statement.kind].effect == "other" for statement in step.statements)
+        beside = len(transaction.steps) > 1 and not commits  # it can be rolled back
         steps.append(replace(unit, open=transaction.begin or (unit.leaves and beside)))
     return steps
 
@@ -145,7 +140,7 @@ def _frame(
     writing = [
         (step, unit)
         for step, unit in zip(transaction.steps, steps, strict=False)  # no steps: entangled
-        if unit.open and _writes(program, step)
+        if unit.open and any(program.kinds[each.kind].effect == "write" for each in step.statements)
     ]
     if not writing:
         return ()
@@ -153,12 +148,10 @@ def _frame(
     framed = structs.replace(transaction, steps=(structs.replace(step, repeat=1),))
     commits = sum(each.repeat * len(each.statements) for each, _ in writing) / len(step.statements)
     kind = CountedKind(
-        workload=name,
-        name=FRAME if transaction.begin else COMMIT,
-        per_transaction=1 if transaction.begin else commits,
-        units=_fitting(framed),
+        workload=name, name=FRAME if transaction.begin else COMMIT,
+        per_transaction=1 if transaction.begin else commits, units=_fitting(framed),
         less={unit.kind.name: 1.0},
-    )
+    )  # fmt: skip
     return (Unit(kind, structs.replace(program, transactions=(framed,))),)
 
 
@@ -168,11 +161,9 @@ def _of_transactions(name: str, program: Program) -> tuple[Unit, ...]:
     for number, transaction in enumerate(program.transactions, 1):
         first = program.kinds[transaction.steps[0].statements[0].kind].name
         kind = CountedKind(
-            workload=name,
-            name=f"{TRANSACTION} {number}, {first}",
-            per_transaction=transaction.weight / weights,
-            units=_fitting(transaction),
-        )
+            workload=name, name=f"{TRANSACTION} {number}, {first}",
+            per_transaction=transaction.weight / weights, units=_fitting(transaction),
+        )  # fmt: skip
         parts.append(Unit(kind, structs.replace(program, transactions=(transaction,))))
     whole = CountedKind(workload=name, name=TRANSACTION, per_transaction=1, units=4 * TRANSACTIONS_MIN)
     return (*parts, Unit(whole, program))
@@ -182,7 +173,8 @@ def _entangled(program: Program, transaction: ProgramTransaction) -> bool:
     """Whether a step needs the results of another one, or a parameter says how often it is sent."""
     names = [" + ".join(str(statement.kind) for statement in step.statements) for step in transaction.steps]
     return len(set(names)) < len(names) or any(
-        step.repeat_of is not None or not _results(program, step.statements) <= _filled(step.statements)
+        step.repeat_of is not None
+        or not _results(program, step.statements) <= {at for each in step.statements for at in each.into}
         for step in transaction.steps
     )
 
@@ -191,24 +183,6 @@ def _results(program: Program, statements: Sequence[ProgramStatement]) -> set[in
     pieces = (piece for statement in statements for piece in statement.pieces)
     used = {piece for piece in pieces if isinstance(piece, int) and piece >= 0}
     return {index for index in used if isinstance(program.parameters[index], ProgramResult)}
-
-
-def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
-    return {index for statement in statements for index in statement.into}
-
-
-def _can_be_rolled_back(program: Program, step: ProgramStep) -> bool:
-    return all(program.kinds[statement.kind].effect != "other" for statement in step.statements)
-
-
-def _statements(program: Program) -> Iterator[ProgramStatement]:
-    for transaction in program.transactions:
-        for step in transaction.steps:
-            yield from step.statements
-
-
-def _writes(program: Program, step: ProgramStep) -> bool:
-    return any(program.kinds[statement.kind].effect == "write" for statement in step.statements)
 
 
 def _fitting(transaction: ProgramTransaction) -> int:

@@ -151,7 +151,7 @@ def _lost(
 
 
 def _continues(code: Sequence[str]) -> bool:
-    """Say whether a declaration goes on after a line: after a return type, or what it is a template of."""
+    """Say whether a declaration continues after a line: after a return type, or what it is a template of."""
     return bool(code) and code[0] != "#" and code[-1] not in ("{", "}", ";", ":", "\\")
 
 

@@ -69,7 +69,7 @@ def _merged(path: Path, new: Baseline) -> Baseline:
     if (old := read(path)) is None:
         return new
     if (different := next(compatibility.baselines(old, new), None)) is not None:
-        raise InputError(f"{path}: the new run cannot join it: {different}; delete the file to begin anew")
+        raise InputError(f"{path}: the new run cannot join it: {different}; delete the file to start again")
     cells = {_key(cell): cell for cell in old.cells}
     for cell in new.cells:
         key = _key(cell)

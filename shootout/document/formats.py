@@ -102,7 +102,7 @@ def _with_known_build(server: Record) -> Record:
 
 
 def without_seed(key: str) -> str:
-    """Write a dataset's key as it is since 25 November 2026: with equal kinds of rows, histories go on."""
+    """Write a dataset's key as it is since 25 November 2026: with equal kinds of rows, histories continue."""
     return re.sub(r"\A((?:sbtest|tpcc)-.*)-seed\d+\Z", r"\1", key)
 
 

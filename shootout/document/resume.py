@@ -59,7 +59,7 @@ def given_s(document: RunDocument) -> float:
 
 
 def with_budget(header: RunHeader, budget_s: float) -> RunHeader:
-    """Give the header another budget, the only part of a plan that may change when a run goes on."""
+    """Give the header another budget, the only part of a plan that may change when a run continues."""
     sampling = structs.replace(header.profile.sampling, budget_s=budget_s)
     return structs.replace(header, profile=structs.replace(header.profile, sampling=sampling))
 

@@ -93,10 +93,10 @@ def topics(explained: Explained, counted: Instructions | None, out: Path | None 
 def points(explained: Explained, counted: Instructions | None, out: Path | None = None) -> Iterator[Point]:
     """Explain the change, the most certain cause first; `out`: the folder that its commands name."""
     if explained.ratio is not None:
-        yield Point(f"Throughput in the profiled starts: {_change(explained.ratio)}.")
+        yield Point(f"Throughput in the sampled starts: {_change(explained.ratio)}.")
     if explained.slowed and explained.slowed[0] >= (1 + SLOWED_MIN) * explained.slowed[1]:
         here, before = (figures.amount(seconds, "s") for seconds in explained.slowed)
-        yield Point(f"Profiling slows: on the base, {here} per transaction instead of the run's {before}.")
+        yield Point(f"Sampling slows: on the base, {here} per transaction instead of the run's {before}.")
     for setting, trial in explained.tried.items():
         yield Point(f"With {setting} on the head: {_tried(trial)}.")
     yield from _wall_clock(explained)

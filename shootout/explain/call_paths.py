@@ -57,12 +57,8 @@ class CallPaths:
 def paths_of_servers(tree: CallTree, profiles: Sequence[Profile], base: str, head: str) -> CallPaths:
     """The call paths of two servers."""
     by_start = {(profile.start, profile.server): profile for profile in profiles}
-    starts = sorted({profile.start for profile in profiles})
-    pairs = [
-        (by_start[start, base], by_start[start, head])
-        for start in starts
-        if (start, base) in by_start and (start, head) in by_start
-    ]
+    of_base, of_head = ({start for start, label in by_start if label == each} for each in (base, head))
+    pairs = [(by_start[start, base], by_start[start, head]) for start in sorted(of_base & of_head)]
     counts = np.zeros((len(pairs), 2, len(tree.parents)))
     for start, pair in enumerate(pairs):
         for server, profile in enumerate(pair):
@@ -94,10 +90,8 @@ def aligned(paths: CallPaths) -> CallPaths:
     costs = (paths.by_function(inclusive=True) * paths.units[:, :, None]).mean(axis=0)
     common = costs.min(axis=0) >= COMMON_MIN * costs.max(axis=0)
     starts = [name.partition(" ")[0] in STARTERS for name in paths.tree.functions]
-    kept = [
-        bool(one) and name[0] != "[" and not start
-        for one, name, start in zip(common, paths.tree.functions, starts, strict=True)
-    ]
+    known = zip(common.tolist(), paths.tree.functions, starts, strict=True)
+    kept = [one and name[0] != "[" and not start for one, name, start in known]
     nodes: Nodes = {_ROOT: 0}
     places, left_out = [0], [tuple[int, ...]()]  # by node: its last kept function, and those below that
     for parent, function in zip(paths.tree.parents[1:], paths.tree.function[1:], strict=True):

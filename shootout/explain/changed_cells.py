@@ -87,23 +87,19 @@ def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict
     """Find the explanations of these cells; `skip` receives why an explanation cannot be read."""
     found: dict[Cell, tuple[Section, ...]] = {}
     for cell in cells:
+        path = EXPLANATIONS.path_of_cell(results, run, cell.name)
         try:
-            section = _section(results, run, cell)
+            if path.exists():
+                found[cell] = (_section(path, run, cell),)
         except InputError as error:
             skip(str(error))
         except Exception as error:  # a defect, which costs no verdict
             skip(f"explain, {cell.name}: {type(error).__name__}: {error}")
-        else:
-            if section is not None:
-                found[cell] = (section,)
     return found
 
 
-def _section(results: Path, run: str, cell: Cell) -> Section | None:
+def _section(path: Path, run: str, cell: Cell) -> Section:
     """Explain a cell's change, with what was counted of its servers."""
-    path = EXPLANATIONS.path_of_cell(results, run, cell.name)
-    if not path.exists():
-        return None
     explained = judge.read(path)
     if (explained.explanation.run, explained.explanation.cell) != (run, cell):
         raise InputError(f"{path}: not an explanation of this run's {cell.name}")

@@ -87,7 +87,7 @@ def read(file: Path) -> Explained:
     explanation = EXPLANATIONS.read(file)
     document = journal.read(file.parent / explanation.document)
     if len(document.header.servers) < 2:
-        raise InputError(f"{file}: its profiled starts have one server; expected two")
+        raise InputError(f"{file}: its sampled starts have one server; expected two")
     run = file.parents[2] / journal.new_name(explanation.run)
     return evaluate(explanation, document, journal.read(run) if run.is_file() else None)
 
@@ -102,19 +102,11 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
     profiled = paths.starts >= STARTS_MIN
     cpu = functions.total(paths, policy.confidence) if profiled else None
     inclusive = functions.changes(paths, policy.confidence, inclusive=True) if profiled else []
-    requested = {
-        name
-        for server in document.header.servers
-        for setting in server.settings
-        if setting.requested is not None
-        for name in setting.variables
-    }
+    settings = [setting for server in document.header.servers for setting in server.settings]
+    requested = {name for each in settings if each.requested is not None for name in each.variables}
     variables = explanation.variables
-    beside = (
-        {c.cell.server: c.ratio for c in compare.compare(document, base=head).cells}
-        if ratios.get(head)
-        else {}
-    )
+    again = compare.compare(document, base=head).cells if ratios.get(head) else ()
+    beside = {c.cell.server: c.ratio for c in again}
     return Explained(
         explanation=explanation,
         ratio=ratios.get(head),
@@ -146,8 +138,7 @@ def _trial(to_base: Interval | None, to_head: Interval | None, margin: float) ->
 
 
 def _slowed(explanation: Explanation, document: RunDocument, run: RunDocument) -> tuple[float, float] | None:
-    cell = explanation.cell
-    block = block_key(cell.workload, cell.threads)
+    block = block_key(explanation.cell.workload, explanation.cell.threads)
     base = document.header.servers[0].label
     both = [_starts(document, block, base), _starts(run, block, explanation.base)]
     return (metrics.transaction_s(both[0]), metrics.transaction_s(both[1])) if all(both) else None

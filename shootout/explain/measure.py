@@ -76,7 +76,7 @@ def plan(
     """
     header, cell = question.document.header, question.cell
     if question.base == cell.server:
-        raise InputError(f"{cell.server} is the base of its cells; expected a cell that is compared with one")
+        raise InputError(f"{cell.server} is the base; expected a cell of another server")
     records = {record.label: record for record in header.servers}
     base, head = records[question.base], records[cell.server]
     if missing := base.absent or head.absent:
@@ -109,12 +109,10 @@ def plan(
     same = planned.workloads[cell.workload].dataset.key == cell.dataset
     if not same or planned.digests.get(cell.workload) != header.digests.get(cell.workload):
         raise InputError(f"workload {sent.written} has changed since run {header.run}; measure it again")
-    known = {
-        label: replace(
-            server, password=passwords.get(base.label if label == BASE else head.label, server.password)
-        )
-        for label, server in planned.servers.items()
-    }
+    known = {}
+    for label, server in planned.servers.items():
+        own = base.label if label == BASE else head.label
+        known[label] = replace(server, password=passwords.get(own, server.password))
     return replace(planned, servers=known)
 
 
@@ -140,19 +138,12 @@ def explain(question: Question, planned: Plan, observe: Observe) -> Path:
 def _written(question: Question, path: Path, watcher: _Watcher) -> Path:
     starts = journal.read(path).starts
     explanation = Explanation(
-        format=2,
-        run=question.document.header.run,
-        cell=question.cell,
-        base=question.base,
-        document=path.name,
-        profiler=f"{perf.event()}, {perf.HERTZ} Hz",
-        not_profiled=watcher.not_profiled,
-        tree=watcher.paths.tree(),
-        profiles=tuple(watcher.profiles(starts)),
-        plans=tuple(plan for start in starts for plan in start.plans),
-        variables=watcher.variables,
+        format=2, run=question.document.header.run, cell=question.cell, base=question.base,
+        document=path.name, profiler=f"{perf.event()}, {perf.HERTZ} Hz", not_profiled=watcher.not_profiled,
+        tree=watcher.paths.tree(), profiles=tuple(watcher.profiles(starts)),
+        plans=tuple(plan for start in starts for plan in start.plans), variables=watcher.variables,
         tried=question.trial_by_label,
-    )
+    )  # fmt: skip
     return EXPLANATIONS.replace(question.results, explanation)
 
 
@@ -212,9 +203,8 @@ class _Watcher:
                 with self._noting_absence():
                     recording.end()
                     for pid, stacks in recording.stacks(pids).items():
-                        self.counts[start, pids[pid]] = Counter(
-                            {self.paths.node(stack): count for stack, count in stacks.items()}
-                        )
+                        counted = {self.paths.node(stack): count for stack, count in stacks.items()}
+                        self.counts[start, pids[pid]] = Counter(counted)
         for label, instance in instances.items():
             self.variables[label] = instance.variables()
 
@@ -223,7 +213,7 @@ class _Watcher:
         label = self.question.base if server == BASE else self.question.cell.server
         if trial := self.question.trial_by_label.get(server):
             raise InputError(f"--try {trial}: {label} fails with it: {reason.partition('; its')[0]}")
-        raise MeasureError(f"{label} failed while it was profiled: {reason}")
+        raise MeasureError(f"{label} failed while it was sampled: {reason}")
 
     def profiles(self, starts: Sequence[StartRecord]) -> Iterator[Profile]:
         """Yield the samples of each start and server."""
@@ -232,13 +222,10 @@ class _Watcher:
                 counted = self.counts.get((record.start, samples.server))
                 if counted and samples.server_cpu_s and sum(samples.completed):
                     yield Profile(
-                        start=record.start,
-                        server=samples.server,
-                        transactions=sum(samples.completed),
-                        cpu_s=sum(samples.server_cpu_s),
-                        nodes=tuple(counted),
+                        start=record.start, server=samples.server, transactions=sum(samples.completed),
+                        cpu_s=sum(samples.server_cpu_s), nodes=tuple(counted),
                         samples=tuple(counted.values()),
-                    )
+                    )  # fmt: skip
 
     @contextmanager
     def _noting_absence(self) -> Iterator[None]:

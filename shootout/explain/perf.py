@@ -19,6 +19,7 @@ from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from shootout.analysis import function_names
@@ -145,8 +146,8 @@ def _refusal(words: bytes) -> str:
         return ""
     level = int(_PARANOID.read_text()) if _PARANOID.exists() else 0
     if level <= 0 or os.geteuid() == 0:
-        return "perf may not profile here: containers need the capability CAP_PERFMON for that"
-    return f"kernel.perf_event_paranoid = {level} forbids profiling: sudo sysctl kernel.perf_event_paranoid=0"
+        return "perf may not sample CPUs here: containers need the capability CAP_PERFMON for that"
+    return f"kernel.perf_event_paranoid = {level} forbids sampling: sudo sysctl kernel.perf_event_paranoid=0"
 
 
 def parse(lines: Iterable[str], pids: Container[int]) -> Iterator[tuple[int, Stack]]:
@@ -156,18 +157,14 @@ def parse(lines: Iterable[str], pids: Container[int]) -> Iterator[tuple[int, Sta
     form are skipped: names may hold anything.
     """
     pid, stack = -1, list[str]()
-    for line in lines:
+    for line in chain(lines, [""]):
         if (process := _PROCESS.fullmatch(line)) is not None:
             pid, stack = int(process[1]), []
-        elif pid not in pids:
-            continue
-        elif (frame := _FRAME.fullmatch(line)) is not None:
+        elif pid in pids and (frame := _FRAME.fullmatch(line)) is not None:
             stack.append(_name(frame["symbol"], frame["module"]))
         elif stack and not line.strip():
             yield pid, tuple(reversed(stack))
             stack = []
-    if stack:
-        yield pid, tuple(reversed(stack))
 
 
 @cache

@@ -29,21 +29,17 @@ def spent(document: RunDocument, base: str, head: str, confidence: float) -> lis
     Nothing with fewer than STARTS_MIN starts, or if the servers' CPU time is not visible. Raises ValueError
     for latencies that cannot be read.
     """
-    pairs = []
-    for record in document.starts:
-        samples = {of.server: of for of in record.samples}
-        pair = [_parts(samples[server]) for server in (base, head) if server in samples]
-        if len(pair) == 2 and all(pair):
-            pairs.append(pair)
+    every = ({of.server: _parts(of) for of in record.samples} for record in document.starts)
+    pairs = [pair for parts in every if all(pair := [parts.get(server, {}) for server in (base, head)])]
     if len(pairs) < STARTS_MIN:
         return []
     names = dict.fromkeys(name for pair in pairs for parts in pair for name in parts)
     last = [name for name in (ELSEWHERE, BACKGROUND) if name in names]
-    changes = []
-    for name in [*(name for name in names if name not in last), *last]:
-        values = [[parts.get(name, 0.0) for parts in pair] for pair in pairs]
-        changes.append(_change(name, values, confidence))
-    return changes
+    ordered = [*(name for name in names if name not in last), *last]
+    return [
+        _change(name, [[own.get(name, 0.0) for own in pair] for pair in pairs], confidence)
+        for name in ordered
+    ]
 
 
 def _parts(samples: Samples) -> dict[str, float]:

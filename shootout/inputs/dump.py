@@ -47,7 +47,7 @@ _IN_A_SCHEMA = re.compile(
 _COMMENT = re.compile(rb"^-- (?:Host: .*|)Database: *`?([^`\r\n]+)", re.MULTILINE)
 _USABLE = re.compile(r"[^`'\"\\\x00-\x1f]{1,64}")
 _OF_SERVERS = ("mysql", "sys", "information_schema", "performance_schema")
-_LEFT_OUT = re.compile(  # what belongs to the server that was dumped, or would go on by itself
+_LEFT_OUT = re.compile(  # what belongs to the server that was dumped, or would run by itself
     rb"(?:(?:CREATE|DROP|ALTER) (?:DATABASE|SCHEMA|USER|ROLE|SERVER|TABLESPACE|LOGFILE)"
     rb"|CREATE (?:OR REPLACE )?EVENT|(?:UN)?LOCK TABLES|CHANGE|FLUSH|PURGE|RESET|GRANT|REVOKE"
     rb"|SET (?:(?:@@)?SESSION )?(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY|SQL_LOG_BIN)"

@@ -13,9 +13,8 @@ from shootout.figures import counted
 from shootout.learn.judge import Fidelity, StatementPair
 from shootout.learn.learning import LearnedStatement, LearningReport
 from shootout.learn.measure import LearnedWorkload
-from shootout.report.site import single
 from shootout.report.site.answers import AnswerPage
-from shootout.report.site.render import renderer
+from shootout.report.site.render import inline, renderer
 
 COLUMNS = (
     "statement", "log, %", "sent, %", "time, %", "examined", "examined, sent", "returned", "returned, sent",
@@ -57,7 +56,7 @@ def answer(outcome: LearnedWorkload) -> Answer:
 def write(answer: Answer, folder: Path) -> Path:
     """Write the page to the folder, as one file; returns its whole path. Raises InputError."""
     file = folder / PAGE
-    files.write(file, single.inline(AnswerPage(answer, "", "", PAGE), renderer()))
+    files.write(file, inline(AnswerPage(answer, "", "", PAGE), renderer()))
     return file.resolve()
 
 

@@ -50,7 +50,7 @@ _SETS_UP = re.compile(
 
 
 class LearnedStatement(Value):
-    """A statement of a learned workload, and what the log says of it."""
+    """A statement of a learned workload, and the log's figures for it."""
 
     name: str
     sql: str  # the template

@@ -38,10 +38,7 @@ class Watcher(Protocol):
     def watching(
         self, start: int, block: Block, engine: Engine, instances: Mapping[str, Running]
     ) -> AbstractContextManager[Callable[[], None]]:
-        """Surrounds one block of one start; its value is called before the first slice that counts.
-
-        `instances` are in the order of the engine's servers.
-        """
+        """Surrounds one block of one start; its value is called before the first slice that counts."""
 
     def failed(self, server: str, reason: str) -> None:
         """Handle a server's failure; what this raises ends the run."""
@@ -61,10 +58,7 @@ class Bench:
     def measure(
         self, block: Block, start: int, instances: Instances, generator: random.Random, on_round: OnRound
     ) -> StartRecord | None:
-        """Load the block's running servers, the base first; None if nothing was measured.
-
-        An error of a server fails its cell; on an A/A control it only ends that cell's samples.
-        """
+        """Load the block's running servers, the base first; None if nothing was measured."""
         program, instances = self._with_values(block, instances, start)
         if not instances:
             return None
@@ -128,10 +122,7 @@ class Bench:
             self._filled[workload] = columns.filled(bound.program, schema_of(base, bound.dataset), base)
 
     def _with_values(self, block: Block, instances: Instances, start: int) -> tuple[Program, Instances]:
-        """Give the program the base's values; return it, and the servers whose last numbers could be read.
-
-        The values are the same for all servers and starts; new numbers are beyond those of all servers.
-        """
+        """Give the program the base's values; return it, and the servers whose last numbers could be read."""
         bound = self.plan.workloads[block.workload]
         program, telling = self._filled.get(block.workload, bound.program), {}
         for participant, instance in instances.items():

@@ -20,7 +20,9 @@ from typing import Any
 
 from msgspec import structs
 
-from shootout import __version__
+from shootout import __version__, figures
+from shootout.analysis import pairs
+from shootout.analysis.stats import Effect
 from shootout.document import journal, ledgers, packed, resume
 from shootout.errors import InputError, MeasureError
 from shootout.measure import schedule
@@ -38,6 +40,8 @@ from shootout.runner import machine
 from shootout.servers.locking import locked
 from shootout.servers.running import Running
 
+CHANGES_SHOWN = 4  # in a line, the largest first
+
 
 def measure(
     plan: Plan,
@@ -51,12 +55,12 @@ def measure(
     With `resume`, the newest run in `results` continues if it was cut short, or asked for the same within a
     larger budget; if it is over, nothing is measured. `acknowledged` regressions end no gate early.
     Call this from the main thread: SIGTERM and SIGHUP end
-    it as Ctrl-C does. Raises InputError for what the user must mend. A server that fails is a result, and the
-    other cells go on. No exit leaves a server running or a document without results.
+    it as Ctrl-C does. Raises InputError for what the user must fix. A server that fails is a result, and the
+    other cells continue. No exit leaves a server running or a document without results.
     """
     began_s = time.monotonic()
     before = _resumable(plan, results, observe)
-    if before is not None and _is_over(before, plan):
+    if before is not None and resume.is_finished(before, plan.profile.sampling.budget_s):
         return journal.path_of(results, before.header.run)
     run = before.header.run if before else journal.new_run(datetime.now(UTC))
     with writing(results, run):
@@ -68,11 +72,10 @@ def measure(
             say_who_else_measures(runner, observe)
             if before is None:
                 recorder = Recorder.begin(writer, _header(plan, run, runner), began_s)
-                _say_what_fits(recorder.run.header, observe)
             else:
                 plan = _same_plan(plan, before, runner)
                 recorder = Recorder.go_on(writer, before, plan.profile.sampling.budget_s, began_s)
-                _say(observe, f"going on with {run}")
+                _say(observe, f"resuming {run}")
             if watcher is not None:
                 recorder.on_failure = watcher.failed
             interrupted = True
@@ -99,7 +102,7 @@ def writing(folder: Path, id: str, what: str = "run") -> Iterator[None]:
         except BlockingIOError:
             raise InputError(f"{folder}: {what} {id} is still measured by another process") from None
         except OSError as error:
-            raise InputError(f"{folder}: cannot hold the {what} document: {error.strerror}") from None
+            raise InputError(f"{folder}: cannot write the {what} document: {error.strerror}") from None
         try:
             yield
         finally:
@@ -129,6 +132,7 @@ class Campaign:
         ):
             self.ends_s = min(self.ends_s, time.monotonic() + start.left_s)
             self._one_start(start)
+            self._report_changes(start)
             done = start.number
 
     def _one_start(self, start: Start) -> None:
@@ -170,18 +174,11 @@ class Campaign:
         return instance
 
     def _one_block(self, start: Start, block: Block, instances: Instances, generator: random.Random) -> None:
-        """Measure and record a block, unless its base is absent."""
         present = self._present(block, instances)
         if not present:
             return
-        half_width = schedule.half_width(self.recorder.run, block)
         progress = Progress(
-            stage="",
-            detail="",
-            block=block.key,
-            block_number=self.plan.blocks.index(block) + 1,
-            # Zero where there is nothing to compare.
-            half_width=half_width if 0 < half_width < math.inf else None,
+            stage="", detail="", block=block.key, block_number=self.plan.blocks.index(block) + 1
         )
 
         def on_round(stage: str, number: int, rounds: int) -> None:
@@ -205,7 +202,7 @@ class Campaign:
         return participant.label in labels
 
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
-        """Blocks in random order, but reads before writes: purging goes on after a write.
+        """Blocks in random order, but reads before writes: purging continues after a write.
 
         Blocks with an A/A control come first in each kind. The control takes part in no other block, so
         earlier writes or warm caches would tell it from the base (index updates were 4 to 8 % slower).
@@ -216,6 +213,22 @@ class Campaign:
             return self.plan.workloads[block.workload].program.writes, not controlled
 
         return sorted(generator.sample(blocks, len(blocks)), key=place)
+
+    def _report_changes(self, start: Start) -> None:
+        found = {
+            block.cell(head).name: effect
+            for block in self.plan.blocks
+            for head, effect in pairs.of_heads(
+                [record for record in self.recorder.run.starts if record.block == block.key],
+                self.plan.profile.policy,
+            ).items()
+            if effect is not None
+        }
+        said = {name: f"{name}: {_so_far(effect)}" for name, effect in found.items()}
+        largest = sorted(found, key=lambda name: -abs(found[name].estimate))
+        more = [f"{len(found) - CHANGES_SHOWN} more"] if len(found) > CHANGES_SHOWN else []
+        detail = "; ".join([*(said[name] for name in largest[:CHANGES_SHOWN]), *more])
+        self._report(start, Progress(stage="changes", detail=detail, changes=tuple(said.values())))
 
     def _report(self, start: Start, progress: Progress) -> None:
         left_s = self.ends_s - time.monotonic()
@@ -240,7 +253,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
         if not _is_asked(plan, before.header):
             _say(observe, f"run {run} is over, and was asked for something else: a new one begins")
             return None
-        if _is_over(before, plan):
+        if resume.is_finished(before, plan.profile.sampling.budget_s):
             _say(observe, f"run {run} is over and is judged again; without --resume a new one begins")
     return before
 
@@ -254,26 +267,6 @@ def _is_asked(plan: Plan, header: RunHeader) -> bool:
     return resume.is_same(header, structs.replace(header, **_asked(plan)))
 
 
-def _is_over(before: RunDocument, plan: Plan) -> bool:
-    return resume.is_finished(before, plan.profile.sampling.budget_s)
-
-
-def _say_what_fits(header: RunHeader, observe: Observe) -> None:
-    """Say which blocks come first if the budget is too small for all."""
-    budget_s, needed_s = header.profile.sampling.budget_s, schedule.needed_s_of(header, header.blocks)
-    first = schedule.affordable(header, header.blocks, budget_s) or header.blocks[:1]
-    if len(first) < len(header.blocks):
-        cells = sum(max(len(block.servers) - 1, 1) for block in header.blocks)
-        keys = ", ".join(block.key for block in first)
-        them = "1 cell needs" if cells == 1 else f"{cells} cells need"
-        text = f"{them} about {_minutes(needed_s)}; {_minutes(budget_s)} are given: "
-        _say(observe, f"{text}first {keys}, then the others as far as time is left")
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.2g} min"
-
-
 def _same_plan(plan: Plan, before: RunDocument, runner: Runner) -> Plan:
     """Give the plan the seed of the run that it continues. Raises InputError if run or runner differ."""
     if "--seed" not in plan.given:
@@ -283,7 +276,6 @@ def _same_plan(plan: Plan, before: RunDocument, runner: Runner) -> Plan:
 
 
 def _header(plan: Plan, run: str, runner: Runner) -> RunHeader:
-    """A run's header, before any server is known."""
     return RunHeader(
         format=journal.FORMAT,
         run=run,
@@ -296,7 +288,6 @@ def _header(plan: Plan, run: str, runner: Runner) -> RunHeader:
 
 
 def _asked(plan: Plan) -> dict[str, Any]:
-    """The fields of a run's header that the plan determines."""
     return {
         "shootout": __version__,
         "profile_name": plan.profile_name,
@@ -307,6 +298,13 @@ def _asked(plan: Plan) -> dict[str, Any]:
         "digests": dict(plan.digests),
         "planned": plan.planned,
     }
+
+
+def _so_far(effect: Effect) -> str:
+    """A provisional change; with one start it has no interval."""
+    starts = len(effect.per_start)
+    change = figures.factor(effect.ratio) if starts > 1 else figures.change(effect.ratio)
+    return f"{change} in {figures.counted(starts, 'start')}"
 
 
 def _say(observe: Observe, detail: str) -> None:

@@ -28,10 +28,7 @@ _ORDERED = ("decimal", "float", "double", "date", "datetime", "timestamp", "time
 
 
 def filled(program: Program, schema: str, base: Running) -> Program:
-    """Fill in the values that all columns have on the base, in an order that no server decides.
-
-    Raises MeasureError for a column that is not there.
-    """
+    """Fill in the values that all columns have on the base. Raises MeasureError without a column."""
     plain = [
         column if column.values is not None or column.beside else read(column, schema, base)
         for column in program.columns
@@ -109,7 +106,6 @@ def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
 
 
 def _beside(column: ProgramColumn, anchor: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
-    """Read a column with the values, a few each, that stand beside the values of another one."""
     types = [data_type(base, schema, each.name) for each in (anchor, column)]
     (source, first), (_, second) = _named(schema, anchor.name), _named(schema, column.name)
     reads = f"{_read(types[0], first)} AS a, {_read(types[1], second)} AS b"

@@ -66,7 +66,7 @@ NUMBERS_MAX = 1_000_000  # in the table of numbers
 _FOLDER = FIXTURES / "datasets"
 # Engines that store no rows or have no indexes.
 _UNFIT_ENGINES = {
-    *("ARCHIVE", "BLACKHOLE", "CSV", "FEDERATED", "MEMORY", "MRG_MYISAM", "PERFORMANCE_SCHEMA", "SEQUENCE"),
+    *("ARCHIVE", "BLACKHOLE", "CSV", "FEDERATED", "MEMORY", "MRG_MYISAM", "PERFORMANCE_SCHEMA", "SEQUENCE")
 }
 _CLUSTERED = {"innodb", "rocksdb"}  # engines whose primary key holds the rows
 _LOAD = "plugin-load-add"
@@ -75,10 +75,7 @@ _PLUGINS: Mapping[str, tuple[str, tuple[Family, ...]]] = {"rocksdb": ("ha_rocksd
 
 
 def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
-    """Create the dataset's schema and its tables with all rows; returns what was left out of a dump.
-
-    Raises MeasureError with the server's message if it refuses.
-    """
+    """Load the dataset; return what was left out of a dump. Raises MeasureError if the server refuses."""
     schema = schema_of(instance, dataset)
     removing = instance.removing(schema) if dataset.kind == "dump" else ()  # old servers have a schema `test`
     _execute(instance, dataset, (*removing, *instance.creating(schema)), None)
@@ -101,7 +98,7 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
     _fill(instance, dataset)
     # InnoDB builds an index on loaded rows in a third less time than one that grows with them (400 000 rows:
     # 2.6 to 5.5 s against 5.1 to 6.2); for MyISAM it makes no difference. All CPUs build indexes.
-    with ThreadPoolExecutor(_workers()) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(lambda statement: _execute(instance, dataset, [statement], schema), indexes))
     _analyze(instance, dataset)
     return ()
@@ -125,7 +122,7 @@ def dumped(dataset: Dataset) -> str:
 
 
 def unload(instance: Running, dataset: Dataset) -> None:
-    """Drop the dataset's schema if it exists. Raises MeasureError if it is not ours to drop."""
+    """Drop the dataset's schema if it exists. Raises MeasureError if it is not shootout's to drop."""
     _execute(instance, dataset, instance.removing(schema_of(instance, dataset)), None)
 
 
@@ -253,10 +250,7 @@ def _numbers(engine: str) -> Iterator[str]:
 
 
 def _storage_engine(instance: Running, name: str) -> str:
-    """Spell the storage engine as the server does.
-
-    Raises MeasureError if the server has none of that name that can hold a dataset.
-    """
+    """Spell the storage engine as the server does. Raises MeasureError without a fit one."""
     fit = {
         str(engine): support == "DEFAULT"
         for engine, support, *_ in instance.query("SHOW ENGINES")
@@ -272,10 +266,7 @@ def _storage_engine(instance: Running, name: str) -> str:
 
 
 def _fill(instance: Running, dataset: Dataset) -> None:
-    """Have the load engine generate the rows and send them.
-
-    An external server that does not allow LOAD DATA LOCAL gets INSERT statements.
-    """
+    """Send generated rows; a server that does not allow LOAD DATA LOCAL gets INSERT statements."""
     ((allowed, packet_bytes),) = instance.query("SELECT @@GLOBAL.local_infile, @@GLOBAL.max_allowed_packet")
     if instance.ours:
         instance.query("SET GLOBAL local_infile = 1")
@@ -287,7 +278,7 @@ def _fill(instance: Running, dataset: Dataset) -> None:
             login.password,
             schema_of(instance, dataset),
             msgspec.json.encode(dataset),
-            _workers(),
+            len(os.sched_getaffinity(0)),
             insert_bytes=None if allowed or instance.ours else int(packet_bytes),
             logged=not instance.ours,
         )
@@ -299,10 +290,7 @@ def _fill(instance: Running, dataset: Dataset) -> None:
 
 
 def _execute(instance: Running, dataset: Dataset, statements: Iterable[str], schema: str | None) -> None:
-    """Run the statements in the schema, over a new connection.
-
-    Only a managed server skips the binary log: the replicas of an external one need the tables, too.
-    """
+    """Run the statements in the schema, over a new connection."""
     with _cursor(instance, dataset, schema) as cursor:
         for statement in statements:
             cursor.execute(statement)
@@ -318,10 +306,7 @@ def _cursor(instance: Running, dataset: Dataset, schema: str | None) -> Iterator
 
 @contextmanager
 def cursor_on(instance: Running, what: str, timeout_s: float, **options: Any) -> Iterator[Cursor]:
-    """Open a cursor on its own connection, whose answers may take so long; `options` are PyMySQL's.
-
-    Raises MeasureError, which begins with `what`.
-    """
+    """Open a cursor on its own connection. Raises MeasureError, which begins with `what`."""
     try:
         with closing(instance.connect(**options)) as connection, connection.cursor() as cursor:
             wait_for(connection, timeout_s)
@@ -341,10 +326,6 @@ def _documents(instance: Running, dataset: Dataset, table: str) -> frozenset[str
     ((_, create),) = instance.query(f"SHOW CREATE TABLE {quoted(schema_of(instance, dataset))}.{table}")
     names = re.findall(r"^\s*(`[^`]+`) json\b|json_valid\((`[^`]+`)\)", create, re.MULTILINE)
     return frozenset(json or checked for json, checked in names)
-
-
-def _workers() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
@@ -404,7 +385,9 @@ class Template(Loaded):
             raise MeasureError(f"{what}: {error.strerror}") from None
         needed = 0 if shared else sum(file.stat().st_blocks * 512 for file in source.rglob("*"))
         if needed > free:
-            raise MeasureError(f"{what}: it needs {needed >> 20} MiB, and {free >> 20} MiB are free")
+            raise MeasureError(
+                f"{what}: it needs {needed >> 20} MiB, and {free >> 20} MiB are free (--data DIR)"
+            )
         for command in (
             ["cp", "-a", "--reflink=auto", str(source), str(target)],
             ["sync", "-f", str(target)],
@@ -452,7 +435,9 @@ def template(
         raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
     manifest = cache.manifest(directory)
     if manifest is None:
-        raise MeasureError(f"{directory}: the template changed after it was written")
+        raise MeasureError(
+            f"{directory}: the template has changed since it was written; remove it to load it again"
+        )
     return Template(
         directory=directory,
         checksum=manifest.checksum,

@@ -98,8 +98,8 @@ def load(path: Path, cursor: Cursor, foreign: str = "") -> Lacking:
     for line, statement in prepared(path):
         if foreign and names(statement, foreign):
             raise InputError(
-                f"{path}, line {line}: it names its own database, {foreign}, and a server that already runs "
-                "gets a dump in a schema of the suite's; take the name out, or name a server to be started"
+                f"{path}, line {line}: it names its own database, {foreign}, but a running server gets the "
+                "dump in another schema; remove the name, or use a server that shootout starts"
             )
         try:
             lacking.send(lacking.without(statement))
@@ -120,5 +120,4 @@ def _cause(error: pymysql.Error, statement: bytes, limit: int) -> str:
 
 
 def _without(mode: bytes, statement: bytes) -> bytes:
-    """The statement without a session mode, and without the comma beside it."""
     return re.sub(rb"\b%b\b\s*,?|,\s*%b\b(?=\s*['\"])" % (mode, mode), b"", statement, flags=re.IGNORECASE)

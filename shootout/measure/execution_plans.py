@@ -1,4 +1,4 @@
-"""How servers plan statements: what EXPLAIN says of them, and what one execution does."""
+"""How servers plan statements: EXPLAIN's answers, and one execution."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def planned(
             with connection.cursor() as cursor:
                 for statement in session:
                     cursor.execute(statement)
-            _explain_in_rows(connection)
+                # MySQL 9.7 gives a tree by default, and 8.0.32 lets that be set.
+                if cursor.execute("SHOW VARIABLES LIKE 'explain_format'"):
+                    cursor.execute("SET SESSION explain_format = 'TRADITIONAL'")
             for draw in range(draws):
                 if draw:
                     _analyse(connection)
@@ -76,13 +78,6 @@ def planned(
         raise MeasureError(
             f"EXPLAIN on {server}: {without_values(str(error))}{instance.post_mortem()}"
         ) from error
-
-
-def _explain_in_rows(connection: Connection[Cursor]) -> None:
-    """MySQL 9.7 gives a tree by default, and 8.0.32 lets that be set."""
-    with connection.cursor() as cursor:
-        if cursor.execute("SHOW VARIABLES LIKE 'explain_format'"):
-            cursor.execute("SET SESSION explain_format = 'TRADITIONAL'")
 
 
 def _analyse(connection: Connection[Cursor]) -> None:
@@ -164,7 +159,6 @@ def _detailed(asked: _Asked) -> str:
 
 
 def _handlers(connection: Connection[Cursor], sql: str) -> dict[str, float]:
-    """Handler counters of one execution, rolled back; none if the statement fails."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("FLUSH STATUS")  # first: it commits

@@ -25,7 +25,7 @@ from shootout.servers.version import family_of, numbers_of
 from shootout.settings import layers, profiles, readback
 from shootout.settings.profiles import Compiled
 
-AS_FOUND = "as found"  # in place of a settings profile's name
+AS_FOUND = "as found"  # in place of the settings' name
 NO_SETTINGS = "defaults"  # the run's settings do not concern a server that runs already
 
 
@@ -78,8 +78,8 @@ class ExternalServer:
                 schema = dataset.schema_of(server, tables)
                 if server.mark(schema) is not None:
                     raise InputError(
-                        f"{server.dsn.where}: there is a schema {schema} that this suite did not make; "
-                        "rename or drop it: the suite needs its name"
+                        f"{server.dsn.where}: schema {schema} exists, and shootout did not create it; "
+                        "rename or drop it"
                     )
             variables = server.variables()
         except MeasureError as error:
@@ -104,10 +104,7 @@ class ExternalServer:
         return Loaded(checksum=dataset.verify_all(self.server, self.datasets), load_s=load_s, told=told)
 
     def start(self, template: Loaded, home: Path, cpus: Sequence[int]) -> External:
-        """Reconnect, with the datasets as they were loaded; `cpus` have no effect.
-
-        Raises MeasureError if the server is gone or another run uses it.
-        """
+        """Reconnect, with the datasets as they were loaded. Raises MeasureError if the server is gone."""
         self.claim.renew()
         server = self.server.reopen()
         try:
@@ -124,10 +121,7 @@ class ExternalServer:
         return server
 
     def leave(self) -> None:
-        """Drop the schemas; a server that is gone keeps them until the next run there.
-
-        Raises MeasureError if the server refuses.
-        """
+        """Drop the schemas; a server that is gone keeps them until the next run there."""
         self.server.hang_up()  # it may have timed out
         try:
             for tables in self.datasets:
@@ -162,7 +156,7 @@ class ExternalServer:
 def _is_as_loaded(server: External, tables: Dataset) -> bool:
     """Whether the dataset's schema is as it was loaded; each block recreates an `own` schema.
 
-    Nothing else knows a dump's rows: it is loaded anew.
+    Nothing else knows a dump's rows: it is loaded again.
     """
     if tables.kind in ("own", "dump"):
         return tables.kind == "own"

@@ -36,17 +36,8 @@ class Hooks:
         """The schema that the statements run in."""
         return schema_of(self.instance, self.dataset)
 
-    @property
-    def _engine_variable(self) -> str:
-        """The variable for the default storage engine, which MySQL 5.5 renamed."""
-        names = ("default_storage_engine", "storage_engine")
-        return next(name for name in names if name in self.instance.variables())
-
     def set_up(self, threads: int) -> tuple[str, ...]:
-        """Run the setup; an `own` schema is recreated empty first. Raises MeasureError.
-
-        Returns the server's warnings, each once.
-        """
+        """Run the setup, in an empty `own` schema; return what the server warned of. Raises MeasureError."""
         told: dict[str, None] = {}
         statements = workload.setup(self.workload, self.dataset, threads)
         with self._cursor() as cursor:
@@ -56,7 +47,9 @@ class Hooks:
                 removing, creating = self.instance.removing(self.schema), self.instance.creating(self.schema)
                 for statement in (*removing, *creating):
                     cursor.execute(statement)
-                cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
+                renamed = "default_storage_engine" in self.instance.variables()  # by MySQL 5.5
+                variable = "default_storage_engine" if renamed else "storage_engine"
+                cursor.execute(f"SET SESSION {variable} = {self.dataset.engine}")
             cursor.execute(f"USE `{self.schema}`")
             if workload.uses_files(self.workload) and isinstance(self.instance, Instance):
                 folder = (self.instance.directory / "data" / self.dataset.files).resolve()

@@ -49,10 +49,7 @@ class LongLoad:
     def prepared(
         self, name: str, observe: Observe
     ) -> Iterator[tuple[Path, list[tuple[ManagedServer, Template]], dict[str, str]]]:
-        """Prepare a directory for instances, the servers, loaded, and why others could not be loaded.
-
-        Raises InputError as a run does.
-        """
+        """Prepare a directory, the servers, loaded, and why others could not be. Raises InputError."""
         with workplace(name, self.plan.place.data) as (directory, held):
             servers, failures = [], {}
             for label in self.plan.servers:

@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Self
 
 import msgspec
 
 from shootout._engine import Engine, LoadError
 from shootout.errors import MeasureError
 from shootout.measure import columns, dataset
-from shootout.measure.dataset import Loaded, Template
+from shootout.measure.dataset import Template
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import ServerHandle, reason
 from shootout.model.plan import Dataset, ServerReference
@@ -63,19 +63,6 @@ WAITS = """SELECT event_name, SUM(sum_timer_wait) / 1e12
     GROUP BY event_name"""
 
 
-class ServerUnderTest(Protocol):
-    """A server of a run, whether the run starts it or finds it running."""
-
-    def load(self, held: ExitStack | None = None) -> Loaded:
-        """Load the datasets; they stay until `held` is closed. Raises MeasureError."""
-
-    def start(self, template: Any, home: Path, cpus: Sequence[int]) -> Running:
-        """Start the server on what `load` gave, and read its pages. Raises MeasureError."""
-
-    def record(self, template: Any = None, instance: Running | None = None) -> ServerRecord:
-        """Record what is known of the server so far."""
-
-
 @dataclass(frozen=True)
 class ManagedServer:
     """A server that the run starts: its program, options and datasets."""
@@ -99,10 +86,7 @@ class ManagedServer:
         held: ExitStack | None = None,
         report: Progress = no_progress,
     ) -> Self:
-        """Fetch the server if it is missing, and compile its settings. Raises InputError.
-
-        Cache entries in use stay until `held` is closed; `report` receives progress messages.
-        """
+        """Fetch the server if it is missing, and compile its settings. Raises InputError."""
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label].reference
@@ -122,10 +106,7 @@ class ManagedServer:
         return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes, told)
 
     def load(self, held: ExitStack | None = None) -> Template:
-        """Take the datasets on this server from the cache, or load them. Raises MeasureError.
-
-        They stay in the cache until `held` is closed; loading may evict others.
-        """
+        """Take the datasets from the cache until `held` is closed, or load them. Raises MeasureError."""
         template = dataset.template(self.program, self.compiled.options, self.datasets, cache_folder(), held)
         if template.load_s is not None:
             cache.evict(cache_folder(), self.cache_bytes)
@@ -198,10 +179,7 @@ def engine(program: Program, schema: str, instance: Running, seed: int, workers:
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
-    """Open the engine's connections to a server; returns its number in the engine.
-
-    Raises MeasureError with the server's message, and with the limit that was reached, if any.
-    """
+    """Open the engine's connections; return the server's number there. Raises MeasureError."""
     files = children.allow_files()
     login = instance.login
     try:
@@ -234,7 +212,7 @@ def handle(label: str, instance: Running, *, control: bool = False) -> ServerHan
         cpu_s=of_host.pop("server_cpu_s", None),
         counters=(
             partial(_waited, instance, waits),
-            partial(_counted, instance),
+            lambda: {name: value for name, value in instance.status().items() if is_counted(name)},
             lambda: {name: read() for name, read in of_host.items()},
         ),
         explain=lambda message: message + instance.post_mortem(),
@@ -258,10 +236,6 @@ def stopper(instance: Running) -> Callable[[bool], None] | None:
 def _waited(instance: Running, waits: str) -> dict[str, float]:
     rows = instance.query(waits) if waits else ()
     return {str(name): float(seconds) for name, seconds in rows} | {REOPENED: instance.reopened}
-
-
-def _counted(instance: Running) -> dict[str, float]:
-    return {name: value for name, value in instance.status().items() if is_counted(name)}
 
 
 def is_counted(name: str) -> bool:

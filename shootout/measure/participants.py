@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from shootout.errors import MeasureError
-from shootout.measure.dataset import Loaded
 from shootout.measure.external import ExternalServer
-from shootout.measure.managed import ManagedServer, ServerUnderTest, absent_record
+from shootout.measure.managed import ManagedServer, absent_record
 from shootout.measure.plan import Plan
 from shootout.measure.recorder import Recorder
 from shootout.model.run import Observe, Progress
@@ -23,8 +23,8 @@ class Participant:
     """A server that takes part in blocks; each start begins with a copy of what was loaded once."""
 
     label: str
-    server: ServerUnderTest
-    loaded: Loaded
+    server: ManagedServer | ExternalServer
+    loaded: Any
     home: Path  # its instance directory; the name is short, because a socket's path has a limit
     control: bool = False  # a second instance of the base: the head of A/A cells
 
@@ -42,43 +42,34 @@ def prepare(
     recorded as failed. Used entries of the cache stay until `held` is closed. Raises InputError.
     """
     participants: list[Participant] = []
+    visited: list[ExternalServer] = []
     dumped = any(dataset.kind == "dump" for dataset in plan.loaded)
-    for number, (label, server) in enumerate(_servers(plan, recorder, held, observe)):
-        try:
-            loaded = server.load(held)
-            if dumped and participants and loaded.checksum != participants[0].loaded.checksum:
-                base = participants[0].label
-                raise MeasureError(f"after the dump was loaded, its rows differ from those of {base}")
-            participants.append(Participant(label, server, loaded, directory / str(number)))
-        except MeasureError as error:
-            recorder.fail_server(label, 0, str(error))  # before the first start
-    return [*participants, *_control(plan, participants, directory)]
-
-
-def _servers(
-    plan: Plan, recorder: Recorder, held: ExitStack, observe: Observe
-) -> Iterator[tuple[str, ServerUnderTest]]:
-    external_servers: list[ExternalServer] = []
-    server: ServerUnderTest
     for index, (label, planned) in enumerate(plan.servers.items()):
         _report(observe, label)
         if planned.absent:
             recorder.add_server(absent_record(label, planned.reference, plan.profile.settings))
             continue
+        server: ManagedServer | ExternalServer
         if planned.reference.source == "dsn":
-            server = ExternalServer.find(plan, label, held, external_servers)
-            external_servers.append(server)
+            server = ExternalServer.find(plan, label, held, visited)
+            visited.append(server)
         else:
             port = None if plan.place.port is None else plan.place.port + index
             server = ManagedServer.find(plan, label, port, held, partial(_report, observe, f"{label}: "))
         recorder.add_server(server.record())
-        yield label, server
-
-
-def _control(plan: Plan, participants: Sequence[Participant], directory: Path) -> Iterator[Participant]:
-    base = next((participant for participant in participants if participant.label == plan.base), None)
-    if base is not None and isinstance(base.server, ManagedServer):
-        yield replace(base, server=replace(base.server, port=None), home=directory / "control", control=True)
+        try:
+            loaded = server.load(held)
+            if dumped and participants and loaded.checksum != participants[0].loaded.checksum:
+                base = participants[0].label
+                raise MeasureError(f"after the dump was loaded, its rows differ from those of {base}")
+            participants.append(Participant(label, server, loaded, directory / str(index)))
+        except MeasureError as error:
+            recorder.fail_server(label, 0, str(error))  # before the first start
+    for first in participants[:1]:
+        if first.label == plan.base and isinstance(first.server, ManagedServer):
+            twin, home = replace(first.server, port=None), directory / "control"
+            participants.append(replace(first, server=twin, home=home, control=True))
+    return participants
 
 
 def _report(observe: Observe, label: str, step: str = "") -> None:

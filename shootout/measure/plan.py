@@ -156,27 +156,19 @@ class Plan:
 
     @property
     def _used(self) -> dict[str, BoundWorkload]:
-        """The workloads of all shards' blocks."""
         return {block.workload: self.workloads[block.workload] for block in self._all_blocks}
 
     @property
     def _all_blocks(self) -> tuple[Block, ...]:
-        """The blocks of all shards."""
         return self.blocks if self.planned is None else self.planned.blocks
 
     def judging(self, cells: Collection[Cell]) -> Plan:
-        """Reduce the plan to these cells and those of the base that they are compared with.
-
-        Raises InputError where none of the cells' servers is here.
-        """
+        """Reduce the plan to these cells and those of the base. Raises InputError if none is here."""
         chosen = self.only(cells).cells
         return self.only({*chosen, *(structs.replace(cell, server=self.base) for cell in chosen)})
 
     def only(self, cells: Collection[Cell]) -> Plan:
-        """Reduce the plan to these cells and the servers they need.
-
-        Raises InputError where none of these servers is here.
-        """
+        """Reduce the plan to these cells and the servers they need. Raises InputError if none is here."""
         needed = {cell.server for cell in cells}
         if needed and needed <= self.absent:
             raise InputError(f"not available here: {', '.join(sorted(needed))}; there is nothing to measure")
@@ -188,7 +180,7 @@ class Plan:
 
 
 def _encoded(workload: Workload) -> bytes:
-    """Encode a workload; one without statements for sessions as before there were any: series go on."""
+    """Encode a workload; one without statements for sessions as before there were any: series continue."""
     text = msgspec.json.encode(workload)
     return text if workload.session else text.removesuffix(b',"session":[]}') + b"}"
 
@@ -251,13 +243,12 @@ def bind(
 def _servers(
     profile: Profile, selection: Selection, environment: Mapping[str, str], report: Progress
 ) -> tuple[tuple[str, ...], dict[str, PlannedServer]]:
-    """The servers as written, without passwords, and what they are, by label."""
     if not profile.servers:
         raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
     texts, absent = _present(profile)
     if len(absent) == len(texts):
         raise InputError(
-            f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
+            f"profile {selection.profile}: none of its servers is available; expected --servers A,B,…"
         )
     references = tuple(absent.get(text) or reference.parse(text) for text in texts)
     _check_servers(profile, references, remote=selection.remote)
@@ -281,11 +272,11 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
         if not remote and not dsn.parse(server.target).dsn.is_local:
             raise InputError(
                 f"{server.text}: this server is not on this machine, and a run puts full load on it; "
-                "--remote says that it may"
+                "pass --remote to allow it"
             )
         if profile.sampling.stops_idle:
             raise InputError(
-                f"isolation {profile.sampling.isolation}: {server.text} is not ours to stop; "
+                f"isolation {profile.sampling.isolation}: {server.text} is external and cannot be paused; "
                 "expected auto or share"
             )
     if profile.published is not None:
@@ -306,7 +297,7 @@ def _with_settings(
     for name, one in loaded.items():
         for written in one.settings:
             if asked.setdefault(written.partition("=")[0], written) != written:
-                raise InputError(f"workload {name}: another workload of the run has other settings")
+                raise InputError(f"workload {name}: other settings than another workload's; run them apart")
     if not asked:
         return dict(servers)
     layers.combine(profile.settings, "+".join(asked.values()))
@@ -339,7 +330,6 @@ def _check_dumps(datasets: Mapping[str, Dataset], servers: Mapping[str, PlannedS
 
 
 def _workloads(profile: Profile) -> dict[str, str]:
-    """The workloads as written, by name."""
     names: dict[str, str] = {}
     for written in profile.workloads:
         name = workload.name_from(written)
@@ -350,10 +340,9 @@ def _workloads(profile: Profile) -> dict[str, str]:
 
 
 def _first_port(port: int | None, servers: int) -> int | None:
-    """The first server's port, where the last server has one, too."""
     last = PORT_MAX - servers + 1
     if port is not None and port > last:
-        raise InputError(f"port {port}: expected a number up to {last}, the last server has one, too")
+        raise InputError(f"port {port}: expected at most {last}, so that every server gets a port")
     return port
 
 

@@ -109,10 +109,7 @@ class Recorder:
                 self.fail(block.cell(label), start, reason)
 
     def end(self, *, interrupted: bool) -> None:
-        """End the document if it has records; end a resumed one even if nothing was left to measure.
-
-        An interruption before the document was opened writes nothing: the header may still lack servers.
-        """
+        """End the document if it has records, or was resumed; without a whole header nothing is written."""
         if interrupted and not self._open:
             return
         self.open()

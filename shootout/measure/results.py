@@ -63,10 +63,7 @@ class RowDifference:
 
 
 def checked(plan: Plan, observe: Observe) -> tuple[Plan, list[str]]:
-    """Compare the servers' rows; return the plan with the outcome, for the run document, and that in words.
-
-    Call this from the main thread. Raises InputError for servers that shootout does not start itself.
-    """
+    """Compare the servers' rows; return the plan with the outcome, and that in words. Raises InputError."""
     told: dict[str, list[Warning]] = {}  # of this alone
     try:
         for found in compared(plan, observe):
@@ -100,7 +97,6 @@ def compared(plan: Plan, observe: Observe) -> tuple[RowDifference, ...]:
 
 @contextmanager
 def _started(server: ManagedServer, home: Path, held: ExitStack) -> Iterator[Instance]:
-    """Start the server on a fresh copy of its data, which is discarded."""
     instance = server.start(server.load(held), home, ())
     try:
         yield instance
@@ -160,7 +156,7 @@ def _rounded(value: object) -> object:
 def differences(base: str, head: str, of_base: Answers, of_head: Answers) -> Iterator[RowDifference]:
     """Find the kinds to which the head returns other rows. Raises MeasureError without any rows."""
     if all(isinstance(answer, str) for answer in itertools.chain(*of_base.values())):
-        raise MeasureError(f"no statement that was sent returns rows on {base}")
+        raise MeasureError(f"no statement returns rows on {base}; there is nothing to compare")
     for (workload, kind), expected in of_base.items():
         pairs = [*zip(expected, of_head[workload, kind], strict=True)]
         differing = [pair for pair in pairs if pair[0] != pair[1]]

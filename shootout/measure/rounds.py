@@ -47,7 +47,7 @@ RAMP_CYCLES = 1.0
 WINDOW_CYCLES = 2.0
 WINDOW_CYCLES_SLOW = 1.0
 WINDOW_ARRIVALS = 10.0
-DRAIN_CYCLES = 5.0  # after the window, without that a server stands still
+DRAIN_CYCLES = 5.0  # after the window, without that a server stalls
 WINDOW_MAX_S = 10.0
 
 
@@ -136,10 +136,7 @@ def measure_block(
     on_round: OnRound,
     on_measuring: Callable[[], None] | None = None,
 ) -> Measured:
-    """Measure one start of the block on `servers`, which the driver numbers in this order.
-
-    A server that fails drops out and keeps the samples it has. `on_measuring` is called after the warm-up.
-    """
+    """Measure one start of the block; a server that fails drops out and keeps the samples it has."""
     names = [kind.name for kind in program.kinds]
     slices = _Slices(driver, servers, sampling, load, [Refused(names) for _ in servers])
     with slices.isolated():
@@ -216,10 +213,7 @@ class _Slices:
 
     @property
     def longest_s(self) -> float:
-        """The longest window of which ROUNDS_MIN take no more than the time to measure.
-
-        Infinite where the profile asks for long cycles.
-        """
+        """The longest window of which ROUNDS_MIN fit; infinite where the profile asks for long cycles."""
         bound = not self.load.think_s and self.sampling.transactions is None
         return self.sampling.measure_s / ROUNDS_MIN if bound else math.inf
 
@@ -257,7 +251,6 @@ class _Slices:
 
     @contextmanager
     def _in_turn(self, server: int) -> Iterator[None]:
-        """Let the server run inside the block."""
         self._stop([self.servers[server]], False)
         try:
             yield
@@ -288,10 +281,7 @@ class _Slices:
     def standstills(
         self, server: int, taken: Slice, before: Sequence[float], after: Sequence[float]
     ) -> Mapping[str, float]:
-        """Compute how long the server, this process and the clocks stood still around a slice, by counter.
-
-        In an open loop a slow server ends late, too, because of what waits.
-        """
+        """Compute how long the server, this process and the clocks stood still around a slice."""
         passed_s, *others = (now - then for then, now in zip(before, after, strict=True))
         planned_s = self.ramp_s(server) + taken.window_s + DRAIN_CYCLES * self.cycle_s(server)
         return {
@@ -327,7 +317,6 @@ class _Slices:
 
 
 def _warm_up(slices: _Slices, generator: random.Random, on_round: OnRound) -> dict[int, WarmUp]:
-    """Run uncounted slices until every server is steady or the time is over."""
     history: dict[int, list[float]] = {server: [] for server in slices.live}
     windows_s = loaded_s = 0.0  # of the slowest server: all windows, and all slices
     while slices.live:

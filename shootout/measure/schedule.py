@@ -17,7 +17,7 @@ from msgspec import structs
 from shootout.analysis import confirmation, pairs
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block, Sampling
-from shootout.model.run import RunDocument, RunHeader, StartRecord
+from shootout.model.run import RunDocument, StartRecord
 from shootout.model.verdict import Acknowledgement
 
 STARTS_JUDGED = 2  # starts that the budget never refuses: an interval needs two
@@ -84,15 +84,15 @@ def half_width(run: RunDocument, block: Block) -> float:
     return pairs.half_width(_starts(run, block), run.header.profile.policy)
 
 
-def affordable(header: RunHeader, blocks: Sequence[Block], left_s: float) -> tuple[Block, ...]:
+def affordable(sampling: Sampling, blocks: Sequence[Block], left_s: float) -> tuple[Block, ...]:
     """Choose the first of these blocks, as many as `left_s` of a budget can give a verdict's starts."""
-    needed_s = [needed_s_of(header, blocks[: number + 1]) for number in range(len(blocks))]
-    return tuple(block for block, needed in zip(blocks, needed_s, strict=True) if needed <= left_s)
+    return tuple(
+        block for number, block in enumerate(blocks, 1) if needed_s(sampling, blocks[:number]) <= left_s
+    )
 
 
-def needed_s_of(header: RunHeader, blocks: Sequence[Block]) -> float:
+def needed_s(sampling: Sampling, blocks: Sequence[Block]) -> float:
     """Estimated time for the fewest starts of these blocks that a verdict takes."""
-    sampling = header.profile.sampling
     counts = [len(block.servers) for block in blocks]
     return sampling.starts_min * (sum(counts) * _load_s(sampling) + RESTART_S * max(counts, default=0))
 
@@ -138,7 +138,7 @@ def _initial(
         blocks = [block for block in blocks if block in urgent or block in second]
     if not blocks:  # the next ones
         new = [block for block in wanting if not _starts(before, block)]
-        blocks = list(affordable(run.header, new, left_s)) or (new[:1] if number == 1 else [])
+        blocks = list(affordable(sampling, new, left_s)) or (new[:1] if number == 1 else [])
     if not blocks:
         return None
     return Start(number, tuple(blocks), confirming=False, left_s=_left_s(before, spent_s))
@@ -162,7 +162,6 @@ def _left_s(before: RunDocument, spent_s: float) -> float:
 def _confirming(
     run: RunDocument, initial: RunDocument, number: int, spent_s: float, ledger_entries: Sequence[LedgerEntry]
 ) -> Start | None:
-    """A fresh start of the blocks that changed in the `initial` starts."""
     last = max((record.start for record in initial.starts), default=0)
     first = min((record.start for record in run.starts if record.confirming), default=last + 1)
     due = first + run.header.profile.policy.confirm_starts - number
@@ -202,7 +201,6 @@ def _urgency(run: RunDocument, block: Block) -> tuple[int, float]:
 
 
 def _steady(starts: Sequence[StartRecord]) -> int:
-    """The number of starts that count."""
     return sum(all(samples.steady for samples in start.samples) for start in starts)
 
 

@@ -42,11 +42,7 @@ class Endpoint(Value):
 
 @contextmanager
 def running(reference: ServerReference, settings_name: str, port: int | None) -> Iterator[Instance]:
-    """Run an empty server under these settings. Call it from the main thread.
-
-    Inside the block SIGTERM and SIGHUP raise KeyboardInterrupt, too. Raises InputError and MeasureError as
-    finding and starting a server do.
-    """
+    """Run an empty server; SIGTERM and SIGHUP end it as Ctrl-C does. Raises InputError, MeasureError."""
     if port is not None:
         instances.require_port(port)
     with workplace(f"session-{os.getpid()}-{secrets.token_hex(2)}", loads=False) as (directory, held):
@@ -86,4 +82,4 @@ def until_interrupted(instance: Instance) -> None:
             time.sleep(POLL_S)
     except KeyboardInterrupt:
         return
-    raise MeasureError(f"the server exited by itself{instance.post_mortem()}")
+    raise MeasureError(f"the server exited unexpectedly{instance.post_mortem()}")

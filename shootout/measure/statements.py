@@ -67,10 +67,7 @@ def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str
 
 
 def prepared(program: Program, sent: Mapping[str, str]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Write statements by kind as prepared ones, with `?`, and the literals in their places.
-
-    Empty for a workload that sends texts.
-    """
+    """Write statements by kind as prepared ones, with `?`, and the literals; empty for texts."""
     found = {}
     for statement, kind in _kinds(program) if program.prepared else ():
         gaps = [piece for piece in statement.pieces if isinstance(piece, int)]
@@ -105,7 +102,6 @@ def _general_log(instance: Running) -> Iterator[None]:
 
 
 def _kinds(program: Program) -> Iterator[tuple[ProgramStatement, str]]:
-    """Every statement of a program with the name of its kind."""
     for transaction in program.transactions:
         for step in transaction.steps:
             for statement in step.statements:
@@ -117,7 +113,6 @@ def _literal_characters(kind: tuple[ProgramStatement, str]) -> int:
 
 
 def _texts(statement: ProgramStatement) -> tuple[str, ...]:
-    """Return the texts around a statement's parameters."""
     texts = [""]
     for piece in statement.pieces:
         if isinstance(piece, str):

@@ -177,6 +177,6 @@ class LedgerEntry(Value):
     comparisons: Count = 0  # that the verdict was corrected for
     confidence: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     confirm_starts: Count = 0  # that the policy wanted
-    made: Count = 0  # starts of the run when it was judged: a run that goes on has newer entries
+    made: Count = 0  # starts of the run when it was judged: a run that continues has newer entries
     settings: str = ""  # of the run's profile; "": not recorded
     runner: str = ""  # fingerprint; stored once per file, filled in on reading

@@ -30,7 +30,7 @@ class ServerReference(Value):
     # Catalogue id, directory, archive URL#sha256=HEX, image name, address without its password, or
     # repository#commit.
     target: str
-    settings: str | None = None  # name or file of a settings profile; None: the run's
+    settings: str | None = None  # name or file of settings; None: the run's
     name: str | None = None  # the user's own, which becomes the label
 
     @property
@@ -55,7 +55,7 @@ class DatasetSize(Value):
     tables: Positive = 4  # sbtest
     rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: per table
     warehouses: Positive = 1  # tpcc
-    seed: Annotated[int, Meta(ge=0)] = 1  # other rows of the same kind, which are loaded anew
+    seed: Annotated[int, Meta(ge=0)] = 1  # other rows of the same kind, which are loaded again
     engine: Name = "InnoDB"  # storage engine, in any case; "default": as each server's settings choose
 
     def of_kind(self, kind: DatasetKind) -> Dataset:

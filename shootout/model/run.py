@@ -19,7 +19,7 @@ COMPARES: Final = "--check-results"
 OTHER_ROWS, NOT_COMPARED = "other-rows", "not-compared"
 
 
-REMARK: Final = "remark"  # warning code of what a capability says of a run before it is measured
+REMARK: Final = "remark"  # warning code of a capability's remark on a run before it is measured
 
 
 class Warning(Value):
@@ -89,7 +89,7 @@ class Runner(Value):
 class SettingRecord(Value):
     """One setting, requested and as the server reports it; None: not requested, or not reported."""
 
-    name: str  # as in settings profiles, or the server's variable if profiles have no name for it
+    name: str  # as in settings files, or the server's variable if these have no name for it
     requested: str | None
     effective: str | None
     differs: bool
@@ -301,7 +301,7 @@ class RunDocument(Value):
 class Progress(Value):
     """The progress of a running measurement, for display."""
 
-    stage: str  # "note", "prepare", "start", "warm-up", "measure", "plans"
+    stage: str  # "note", "prepare", "start", "warm-up", "measure", "plans", "changes"
     detail: str
     block: str = ""
     block_number: int = 0
@@ -310,7 +310,7 @@ class Progress(Value):
     starts: int = 0
     round: int = 0
     rounds: int = 0
-    half_width: float | None = None  # of the block's widest interval so far
+    changes: tuple[str, ...] = ()  # of all cells so far, provisional
     left_s: float | None = None  # estimated time until the run ends
 
 

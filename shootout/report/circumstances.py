@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import structs
 
 from shootout.analysis.warnings import OTHER_BASE
-from shootout.figures import counted
+from shootout.figures import counted, settings
 from shootout.model.plan import Load
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import Comparison
@@ -47,7 +47,7 @@ def conditions(header: RunHeader, workload: str | None = None) -> str:
 
 def settings_of(header: RunHeader) -> str:
     """The settings of its servers, and what else is not as usual: runs that differ in it are no copies."""
-    names = dict.fromkeys(server.settings_name for server in header.servers if not server.absent)
+    names = dict.fromkeys(settings(server.settings_name) for server in header.servers if not server.absent)
     return ", ".join(filter(None, ("settings " + ", ".join(filter(None, names)), conditions(header))))
 
 
@@ -98,22 +98,25 @@ def setting_differences(comparison: Comparison) -> tuple[str, ...]:
 
 def _other_defaults(pairs: Iterable[tuple[ServerRecord, ServerRecord]]) -> Iterator[str]:
     """The defaults known to cost most that differ from a base's, and on which servers."""
-    servers: dict[str, dict[str, list[str]]] = {}
+    servers: dict[str, dict[tuple[int, str], list[str]]] = {}
     for base, head in pairs:
         _, unasked = differences.of_records(base, head)
         for name in unasked if base.build != head.build else ():
             if differences.rank(name) < differences.COSTLY:
                 effective = next((s.effective for s in base.settings if s.name == name), None)
-                what = f"{name} ({'absent' if effective is None else effective})"
-                servers.setdefault(base.label, {}).setdefault(what, []).append(head.label)
+                called = differences.called(name, base, head)
+                what = f"{called} ({'absent' if effective is None else effective})"
+                by_setting = servers.setdefault(base.label, {})
+                by_setting.setdefault((differences.rank(name), what), []).append(head.label)
     for base_label, by_setting in servers.items():
-        ranked = sorted(by_setting, key=lambda what: differences.rank(what.partition(" ")[0]))
-        named = "; ".join(f"{what} on {', '.join(by_setting[what])}" for what in ranked[:DEFAULTS_SHOWN])
+        ranked = sorted(by_setting.items(), key=lambda one: one[0][0])
+        named = "; ".join(f"{what} on {', '.join(heads)}" for (_, what), heads in ranked[:DEFAULTS_SHOWN])
         yield f"Defaults that differ from {base_label}'s (in parentheses): {named}"
 
 
 def _setting_differences(base: ServerRecord, head: ServerRecord, *, defaults: bool) -> Iterator[str]:
-    asked, unasked = differences.of_records(base, head)
+    differing = differences.of_records(base, head)
+    asked, unasked = ([differences.called(name, base, head) for name in names] for names in differing)
     both = f"{base.label} and {head.label}"
     if asked:
         yield f"{both} differ in: {', '.join(asked)}"

@@ -38,12 +38,11 @@ def has(c: CellComparison, metric: str) -> bool:
 
 def _grown(c: CellComparison) -> list[tuple[str, float, float]]:
     """List amounts that grew with a regression, or shrank with an improvement, on base and head."""
-    worse = c.verdict is Verdict.REGRESSED
-    grown = [
-        (title, base, head)
-        for title, base, head in _amounts(c)
-        if (_is_growth(base, head) if worse else _is_growth(head, base))
-    ]
+    grown = []
+    for title, base, head in _amounts(c):
+        less, more = (base, head) if c.verdict is Verdict.REGRESSED else (head, base)
+        if more - less >= AMOUNT_MIN and more >= GROWTH_MIN * less:
+            grown.append((title, base, head))
     return grown[:AMOUNTS_MAX]
 
 
@@ -57,10 +56,6 @@ def _amounts(c: CellComparison) -> Iterator[tuple[str, float, float]]:
             base, head = (each.counters.get(name) for each in (c.base_figures, c.figures))
             if base is not None and head is not None:
                 yield title, base, head
-
-
-def _is_growth(less: float, more: float) -> bool:
-    return more - less >= AMOUNT_MIN and more >= GROWTH_MIN * less
 
 
 def _amount(value: float) -> str:

@@ -12,19 +12,7 @@ from shootout.figures import counted, percent, threads
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, plain_percent
-from shootout.report import no_effect
-from shootout.report.wording import (
-    WORST_FIRST,
-    decided_change,
-    decisive,
-    heads,
-    is_speed,
-    margins,
-    measured,
-    needs_verdict,
-    unconfirmed,
-    worst_first,
-)
+from shootout.report import no_effect, wording
 
 NOISY = 0.1  # a loss that no absence of a significant difference may hide, in half of the cells
 NAMED_MAX = 3  # servers in a line
@@ -49,7 +37,7 @@ class Headline:
 
 def of_heads(comparison: Comparison) -> tuple[Headline, ...]:
     """Write one headline for each head; a single one for a run without comparisons."""
-    if every := heads(comparison):
+    if every := wording.heads(comparison):
         return tuple(_of_head(head, comparison) for head in every)
     servers = ", ".join(server.label for server in comparison.header.servers)
     return (Headline(f"{servers} was measured alone", ("nothing to compare it with",)),)
@@ -61,7 +49,7 @@ def overall(comparison: Comparison) -> Headline:
     here = structs.replace(
         comparison, cells=tuple(c for c in comparison.cells if c.cell.server not in absent)
     )
-    every = heads(here)
+    every = wording.heads(here)
     if len(every) < 2:
         return of_heads(here if every else comparison)[0]
     cells = _cells(every, here)
@@ -82,7 +70,7 @@ def _of_head(head: str, comparison: Comparison) -> Headline:
 
 
 def _cells(names: Sequence[str], comparison: Comparison) -> list[CellComparison]:
-    return [c for c in comparison.cells if c.cell.server in names and needs_verdict(c)]
+    return [c for c in comparison.cells if c.cell.server in names and wording.needs_verdict(c)]
 
 
 # --- the cascade ----------------------------------------------------------------------------------
@@ -93,12 +81,12 @@ def _claim(names: Sequence[str], cells: Sequence[CellComparison]) -> tuple[str, 
     (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
     name = names[0] if len(names) == 1 else ""
     servers = f"{len(names)} servers"
-    tried = measured(cells)
+    tried = wording.measured(cells)
     for verdict in SIDES:
         if changed := [c for c in cells if c.verdict is verdict]:
             count = len({c.cell.server for c in changed})
             who = f"{name or f'{count} of {servers}'} {'is' if count == 1 else 'are'}"
-            where = f"{len(changed)} of {counted(len(tried), 'cell')}{unconfirmed(changed)}"
+            where = f"{len(changed)} of {counted(len(tried), 'cell')}{wording.unconfirmed(changed)}"
             return f"{who} {_word(changed, verdict)} than {base} in {where}", ""
     verdicts = {c.verdict for c in cells}
     if verdicts == {Verdict.EQUIVALENT}:
@@ -124,7 +112,7 @@ def _undecided(name: str, base: str, servers: str, cells: Sequence[CellCompariso
     if all(c.verdict is not Verdict.EQUIVALENT and len(c.per_start) < 2 for c in cells):
         return f"Too few starts for a verdict on {both}", ""
     # The largest loss of either server that each cell does not rule out.
-    losses = [1 - min(of[1].low, 1 / of[1].high) for of in map(decisive, cells) if of]
+    losses = [1 - min(of[1].low, 1 / of[1].high) for of in map(wording.decisive, cells) if of]
     hiding = [loss for loss in losses if loss > NOISY]
     if hiding and 2 * len(hiding) >= len(losses):
         least, most = (plain_percent(each, 0) for each in (min(hiding), max(hiding)))
@@ -136,7 +124,7 @@ def _undecided(name: str, base: str, servers: str, cells: Sequence[CellCompariso
 
 def _word(cells: Sequence[CellComparison], verdict: Verdict) -> str:
     speed, other = SIDES[verdict]
-    return speed if all(map(is_speed, cells)) else other
+    return speed if all(map(wording.is_speed, cells)) else other
 
 
 # --- one head -------------------------------------------------------------------------------------
@@ -144,9 +132,9 @@ def _word(cells: Sequence[CellComparison], verdict: Verdict) -> str:
 
 def _detail(cells: Sequence[CellComparison], policy: Policy, why: str) -> str:
     """Support a head's claim: its worst and best cell, or how many cells have which verdict."""
-    tried = measured(cells)
-    by_verdict = {verdict: [c for c in tried if c.verdict is verdict] for verdict in WORST_FIRST}
-    slower, faster = worst_first(by_verdict[Verdict.REGRESSED]), worst_first(by_verdict[Verdict.IMPROVED])
+    tried = wording.measured(cells)
+    by_verdict = {verdict: [c for c in tried if c.verdict is verdict] for verdict in wording.WORST_FIRST}
+    slower, faster = (wording.worst_first(by_verdict[verdict]) for verdict in SIDES)
     failed, missing = len(by_verdict[Verdict.FAILED]), len(cells) - len(tried)
     lost = f"{counted(failed, 'cell')} failed" if failed else ""
     more = f"{counted(missing, 'more cell')} not measured" if missing else ""
@@ -158,7 +146,7 @@ def _detail(cells: Sequence[CellComparison], policy: Policy, why: str) -> str:
         none = f"{_word(faster, Verdict.REGRESSED)} in none"
         parts = [f"best {_place(faster[-1])}", none, lost, more]
     elif len(by_verdict[Verdict.EQUIVALENT]) == len(cells):
-        parts = [f"within ±{margins(cells, policy)}"]
+        parts = [f"within ±{wording.margins(cells, policy)}"]
     elif len(by_verdict[Verdict.UNJUDGED]) == len(tried):
         parts = [why]
     else:
@@ -169,7 +157,7 @@ def _detail(cells: Sequence[CellComparison], policy: Policy, why: str) -> str:
 
 
 def _place(c: CellComparison) -> str:
-    return f"{decided_change(c)} ({c.cell.workload}, {threads(c.cell.threads)})"
+    return f"{wording.decided_change(c)} ({c.cell.workload}, {threads(c.cell.threads)})"
 
 
 # --- many heads: by family, for workloads that only read and for all others -----------------------
@@ -179,13 +167,13 @@ def _lines(cells: Sequence[CellComparison], comparison: Comparison) -> Iterator[
     """Say what each family's servers show, `MariaDB reads +21 to +61 % in 20 of 28 cells`."""
     families = {server.label: server.family for server in comparison.header.servers}
     writing = {c.cell.workload for c in comparison.cells if c.figures and c.figures.writes}
-    tried = measured(cells)
+    tried = wording.measured(cells)
     for family in dict.fromkeys(families[c.cell.server] for c in tried):
         its = [c for c in tried if families[c.cell.server] == family]
         for kind in ("reads", "writes"):
             of = [c for c in its if (c.cell.workload in writing) == (kind == "writes")]
             if of:
-                shown = ", ".join(_parts(of, margins(of, comparison.policy))) or "undecided"
+                shown = ", ".join(_parts(of, wording.margins(of, comparison.policy))) or "undecided"
                 yield f"{TITLES.get(family, family)} {kind} {shown}"
     if tried and (missing := len(cells) - len(tried)):
         yield f"{counted(missing, 'more cell')} not measured"
@@ -217,7 +205,7 @@ def _named(some: Sequence[CellComparison], among: Sequence[CellComparison]) -> s
 
 def _size(cells: Sequence[CellComparison], verdict: Verdict) -> str:
     """Write the range of these changes, `+21 to +61 %`; a word if throughput did not decide them all."""
-    decided = filter(None, map(decisive, cells))
+    decided = filter(None, map(wording.decisive, cells))
     changes = [ratio.estimate for metric, ratio in decided if metric == THROUGHPUT]
     if len(changes) < len(cells):
         return _word(cells, verdict)

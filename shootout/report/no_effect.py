@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shootout import figures
 from shootout.model.run import RunHeader, ServerRecord, SettingRecord
 from shootout.model.verdict import Comparison
 from shootout.settings import differences
 from shootout.settings.setting import normalise, variable
 
-DEFAULTS = "defaults"  # the settings profile that sets nothing
+DEFAULTS = "defaults"  # the settings that set nothing
 _OPTION = re.compile(r"[\w.-]+ *=")
 
 
@@ -38,7 +39,7 @@ def settings_without_effect(comparison: Comparison, head: str) -> NoEffect:
     sentences = [said for base, own in pairs for said in _sentences(base, own, header)]
     itself = next((base.label for base, own in pairs if _is_same(base, own)), "")
     if itself and not sentences:
-        sentences = [f"the settings {records[head].settings_name} have the same effect"]
+        sentences = [f"the settings {figures.settings(records[head].settings_name)} have the same effect"]
     return NoEffect(tuple(dict.fromkeys(sentences)), itself)
 
 
@@ -56,7 +57,7 @@ def _sentences(base: ServerRecord, head: ServerRecord, header: RunHeader) -> Ite
             elif beside is not None and _value(record) == _value(beside) is not None:
                 by = "by default"
                 if requested:
-                    by = f"as in the settings {other.settings_name}"
+                    by = f"as in the settings {figures.settings(other.settings_name)}"
                     covered.setdefault(other, []).append(part)
                 yield f"{name} is {value} on both {base.label} and {head.label}, {by}"
     for other, parts in covered.items():

@@ -30,7 +30,7 @@ from shootout.answer import (
 from shootout.characters import visible
 from shootout.model.plan import THROUGHPUT
 from shootout.model.run import MODES_DROPPED, REMARK, RunDocument
-from shootout.model.verdict import CellComparison, CellFigures, ClaimResult, Comparison, Outcome, Verdict
+from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.numbers import SPACE
 from shootout.report import circumstances, evidence, headlines, next_steps, wording
 from shootout.report.sections import NO_SECTIONS, Sections
@@ -139,19 +139,16 @@ def table(cells: Iterable[CellComparison]) -> Table:
 
 def _row(c: CellComparison, server: str) -> tuple[Field, ...]:
     stands_in = any(warning.code == OTHER_BASE for warning in c.warnings)
+    base, head = (throughput(of.tps.estimate) if of else None for of in (c.base_figures, c.figures))
     metric, ratio = wording.decisive(c) or (THROUGHPUT, None)
     decided = None if ratio is None else factor(ratio)
     return (
         c.cell.workload, Figure(c.cell.threads, places=0), server or None,
         c.base.server if stands_in else None,
-        _tps(c.base_figures), _tps(c.figures),
-        decided, decided and Range(decided), metrics.TITLES[metric] if metric != THROUGHPUT else None,
+        base, head, decided, decided and Range(decided),
+        metrics.TITLES[metric] if metric != THROUGHPUT else None,
         detectable(c), mark(c),
     )  # fmt: skip
-
-
-def _tps(of: CellFigures | None) -> Figure | None:
-    return None if of is None else throughput(of.tps.estimate)
 
 
 def detectable(c: CellComparison) -> Figure | None:

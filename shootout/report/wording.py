@@ -7,22 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from shootout import figures
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis.acknowledgements import worsening
 from shootout.analysis.remaining import remaining
 from shootout.answer import SYMBOLS
-from shootout.figures import (
-    MULTIPLE,
-    NONE,
-    amount,
-    change,
-    change_range,
-    counted,
-    factor,
-    percent,
-    signed_to,
-    threads,
-)
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import (
     Cause,
@@ -83,14 +72,14 @@ def reading(cell: CellComparison) -> str:
 def far_from_baseline(cells: Sequence[CellComparison]) -> str:
     """Say which cells are how far from their baselines, the worst first."""
     first, *others = worst_first(cells)
-    more = f", and {counted(len(others), 'other cell')}" if others else ""
-    name = f"{first.cell.workload}, {threads(first.cell.threads)}: {first.cell.server}"
+    more = f", and {figures.counted(len(others), 'other cell')}" if others else ""
+    name = f"{first.cell.workload}, {figures.threads(first.cell.threads)}: {first.cell.server}"
     return f"{name} is {decided_change(first)} from its accepted runs{more}"
 
 
 def comment(text: str) -> str:
     """A server's version_comment; NONE instead of MariaDB's request for stars on GitHub."""
-    return NONE if "://" in text else text
+    return figures.NONE if "://" in text else text
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -101,7 +90,7 @@ def more_minutes(comparison: Comparison) -> str:
     if (wanting := remaining(comparison)) is None:
         return ""
     undecided = f"the {wanting.cells} undecided cells" if wanting.cells > 1 else "the undecided cell"
-    minutes = counted(max(1, math.ceil(wanting.minutes)), "more minute")
+    minutes = figures.counted(max(1, math.ceil(wanting.minutes)), "more minute")
     which = undecided if wanting.decided == wanting.cells else f"{wanting.decided} of {undecided}"
     return f"About {minutes} would likely decide {which}"
 
@@ -113,10 +102,11 @@ def explain_gate(comparison: Comparison) -> str:
         return ""
     rate, policy = comparison.false_alarms, comparison.policy
     if state == "refuted":
-        seen = f"{counted(rate.alarms, 'false alarm')} in {counted(rate.cells, 'A/A cell')}"
+        seen = f"{figures.counted(rate.alarms, 'false alarm')} in {figures.counted(rate.cells, 'A/A cell')}"
         why = f"{seen} show that more than {share(policy.false_alarms_max)} of gates alarm by chance, so"
     else:
-        more = counted(ledger.cells_needed(rate, policy), "more A/A cell" if rate.cells else "A/A cell")
+        needed = ledger.cells_needed(rate, policy)
+        more = figures.counted(needed, "more A/A cell" if rate.cells else "A/A cell")
         calibrate = "(shootout doctor --calibrate measures them)"
         unknown = f"this runner's false-alarm rate is unknown until {more} show no false alarm {calibrate}"
         why = f"{unknown}; until then,"
@@ -127,12 +117,12 @@ def explain_gate(comparison: Comparison) -> str:
         return f"No regression fails the gate: {rule}"
     failing = sum(gate.counts(c, comparison) for c in regressed)
     verb = "fail" if failing > 1 else "fails"
-    return f"{failing or 'None'} of {counted(len(regressed), 'regression')} {verb} the gate: {rule}"
+    return f"{failing or 'None'} of {figures.counted(len(regressed), 'regression')} {verb} the gate: {rule}"
 
 
 def false_alarms(known: FalseAlarms, of: str) -> str:
     """Say what A/A cells tell of the runs `of` a kind."""
-    seen = f"{counted(known.alarms, 'false alarm')} in {counted(known.cells, 'A/A cell')}"
+    seen = f"{figures.counted(known.alarms, 'false alarm')} in {figures.counted(known.cells, 'A/A cell')}"
     low, high = known.share.low, known.share.high
     told = f"{percents(low)} to {percents(high)} of" if high - low <= UNTOLD else "too few to say how many"
     return f"{seen}, servers compared with themselves: {told} {of} would raise one"
@@ -175,7 +165,7 @@ def change_sentence(c: CellComparison) -> str:
     size, (metric, ratio) = decided_change(c), decisive(c) or ("", None)
     if metric == THROUGHPUT and ratio:
         word, times = ("slower", 1 / ratio.estimate) if ratio.estimate < 1 else ("faster", ratio.estimate)
-        size = f"×{number(times, digits=2)}" if times >= MULTIPLE else size.lstrip(f"+{MINUS}")
+        size = f"×{number(times, digits=2)}" if times >= figures.MULTIPLE else size.lstrip(f"+{MINUS}")
         size = f"{size} {word}"
     return "; ".join((size, *evidence.evidence(c)))
 
@@ -212,10 +202,10 @@ def cause(cause: Cause) -> str:
     """Say what changed per transaction, and its approximate share of the transaction's time."""
     metric = metrics.BY_NAME.get(cause.name) if cause.kind == "work" else None
     title, unit = (metric.title, metric.unit) if metric else (cause.name, "s")
-    base, head = amount(cause.base, unit), amount(cause.head, unit)
-    growth = f" ({percent(cause.head / cause.base)})" if cause.base else ""
+    base, head = figures.amount(cause.base, unit), figures.amount(cause.head, unit)
+    growth = f" ({figures.percent(cause.head / cause.base)})" if cause.base else ""
     about = "about" if cause.kind == "statement" else "roughly"
-    part = f"{signed_to(100 * cause.share, 0 if abs(cause.share) >= 0.01 else 1)}{SPACE}%"
+    part = f"{figures.signed_to(100 * cause.share, 0 if abs(cause.share) >= 0.01 else 1)}{SPACE}%"
     return f"{title}: {head} per transaction instead of {base}{growth}, {about} {part} of transaction time"
 
 
@@ -259,7 +249,7 @@ def failures(comparison: Comparison) -> Iterator[str]:
     for (workload, count, reason), labels in servers.items():
         all_ = len(labels) == everywhere[workload, count] > 1
         who = ("both servers" if len(labels) == 2 else "all servers") if all_ else ", ".join(labels)
-        blocks[who, reason].append(f"{workload}, {threads(count)}")
+        blocks[who, reason].append(f"{workload}, {figures.threads(count)}")
     for (who, reason), (first, *more) in blocks.items():
         also = f", and {len(more)} more" if more else ""
         yield f"{first}{also}, {who}: {reason}"
@@ -303,14 +293,15 @@ def is_speed(c: CellComparison) -> bool:
 def decided_change(c: CellComparison) -> str:
     """The decisive change, `−21 %`; with the metric's name unless it is throughput."""
     if (decided := decisive(c)) is None:
-        return NONE
+        return figures.NONE
     metric, ratio = decided
-    return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
+    title = "" if metric == THROUGHPUT else f"{metrics.TITLES[metric]} "
+    return f"{title}{figures.change(ratio)}"
 
 
 def finding(result: ClaimResult) -> str:
     """The result of a published claim, with the figures behind it."""
-    why = f"{result.claim.ratio_words}: {factor(result.ratio)}" if result.ratio else result.reason
+    why = f"{result.claim.ratio_words}: {figures.factor(result.ratio)}" if result.ratio else result.reason
     also = f"; {result.reason}" if result.ratio and result.reason else ""
     return f"{result.claim.text} ({result.outcome}). {why}{also}"
 
@@ -338,8 +329,8 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
     metric, ratio = decisive_ratio
     is_throughput, title = metric == THROUGHPUT, metrics.TITLES.get(metric, "")
     if is_throughput and c.leaning:
-        return f"Likely {c.leaning} than {base}, {change_range(ratio)}, but unproven: {undecided(c)}"
-    size, titled = change(ratio).lstrip(f"+{MINUS}"), f"{title[:1].upper()}{title[1:]}"
+        return f"Likely {c.leaning} than {base}, {figures.change_range(ratio)}, but unproven: {undecided(c)}"
+    size, titled = figures.change(ratio).lstrip(f"+{MINUS}"), f"{title[:1].upper()}{title[1:]}"
     worse = c.verdict is Verdict.REGRESSED
     if worse or c.verdict is Verdict.IMPROVED:
         if is_throughput:
@@ -349,5 +340,5 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
         same = f"As fast as {base}" if is_throughput else f"{titled} the same as on {base}"
         return f"{same}, within ±{share(margin(c, policy))}"
     what = "" if is_throughput else f" in {title}"
-    open_ = f"Inconclusive: the difference{what} from {base} may be anywhere from {change_range(ratio)}"
-    return "; ".join(filter(None, (open_, undecided(c))))
+    open_ = f"Inconclusive: the difference{what} from {base} may be anywhere from"
+    return "; ".join(filter(None, (f"{open_} {figures.change_range(ratio)}", undecided(c))))

@@ -100,11 +100,7 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
 
 
 def power(loss: float, noise: ledger.Noise, margin: float, policy: Policy) -> float:
-    """Compute the share of runs that flag a loss of throughput beside A/A cells with such noise.
-
-    From `power.flagged`, confirmation included, for a run of a single cell: no correction for more cells is
-    included.
-    """
+    """Compute the share of runs of one cell that flag a loss beside A/A cells with such noise."""
     floor = policy.floor_factor * stats.quantile(policy.confidence) * noise.deviation(STARTS)
     bar = max(math.log1p(margin), floor)
     starts = STARTS + policy.confirm_starts

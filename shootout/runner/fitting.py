@@ -17,10 +17,7 @@ _MIB = 1 << 20
 
 
 def require_memory(settings: str, profile: SettingsProfile, memory_bytes: int | None = None) -> None:
-    """Raise InputError for buffers larger than the machine's memory: such a server does not start.
-
-    `settings`: what follows the `@` of a reference, which the message completes.
-    """
+    """Raise InputError for buffers larger than the machine's memory: such a server does not start."""
     memory = Host().usable_bytes if memory_bytes is None else memory_bytes
     for options in (profile.options, *profile.versions.values()):
         sizes = {

@@ -84,8 +84,6 @@ class Host:
         except OSError:
             return ()
 
-    # --- processors and memory --------------------------------------------------------------------
-
     @property
     def cpus(self) -> tuple[int, ...]:
         """The CPUs that this process may use, threads of one core side by side."""
@@ -116,10 +114,7 @@ class Host:
 
     @property
     def cpu_times(self) -> tuple[int, ...]:
-        """Ticks of all CPUs since boot: user nice system idle iowait irq softirq steal.
-
-        Guest time, which the kernel reports after these, is within user's.
-        """
+        """Ticks of all CPUs since boot: user (with guests) nice system idle iowait irq softirq steal."""
         return tuple(int(field) for field in self.text("proc/stat").split("\n", 1)[0].split()[1:9])
 
     @property
@@ -130,10 +125,7 @@ class Host:
 
     @property
     def installed_bytes(self) -> int:
-        """The installed memory, including the kernel's own share, which varies between kernels.
-
-        Without information on memory blocks, that share is missing.
-        """
+        """The installed memory, with the kernel's own share where memory blocks are known."""
         blocks = "sys/devices/system/memory"
         online = [name for name in self.names(blocks) if self.number(f"{blocks}/{name}/online") == 1]
         size = self.text(f"{blocks}/block_size_bytes")
@@ -151,8 +143,6 @@ class Host:
         clocks = self.text("sys/devices/system/clocksource/clocksource0/available_clocksource")
         kind = kind.strip("\0") or next((name for sign, name in _CLOCKS if sign in clocks), "")
         return f"{vendor} {product}".strip() or kind or "unknown hypervisor"
-
-    # --- where data lies --------------------------------------------------------------------------
 
     def mount(self, directory: Path) -> Mount | None:
         """Find the file system of a directory: that of the longest mount point above it."""
@@ -175,8 +165,6 @@ class Host:
             scheduler=chosen[1] if chosen else "",
         )
 
-    # --- what this process may have ---------------------------------------------------------------
-
     @property
     def usable_bytes(self) -> int:
         """The memory that it may have."""
@@ -197,8 +185,6 @@ class Host:
             unit=units[-1] if units else "",
         )
 
-    # --- how it is read ---------------------------------------------------------------------------
-
     def _mounts(self) -> Iterator[Mount]:
         for line in self.text("proc/self/mountinfo").splitlines():
             before, _, after = line.partition(" - ")
@@ -214,7 +200,6 @@ class Host:
             )
 
     def _block(self, mount: Mount) -> str | None:
-        """The disk's folder in sysfs, relative to the root."""
         # A file system that spans devices, such as btrfs, has a device number of its own.
         candidates = (f"sys/dev/block/{mount.device}", f"sys/class/block/{PurePosixPath(mount.source).name}")
         folder = next((self.root / folder for folder in candidates if (self.root / folder).exists()), None)

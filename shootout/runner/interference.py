@@ -99,7 +99,6 @@ def assess(
 
 
 def _process(host: Host, pid: str) -> tuple[tuple[int, str], Process] | None:
-    """The process by pid and start time; None if it has ended."""
     before, _, after = host.text(f"proc/{pid}/stat").rpartition(")")
     fields = after.split()
     if len(fields) < 20:

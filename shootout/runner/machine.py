@@ -97,10 +97,7 @@ def hold(cpus: Collection[int], *, batch: bool = True) -> Iterator[None]:
 
 
 def place(pid: int, cpus: Collection[int]) -> None:
-    """Pin every thread of a process, and so all that they start, to `cpus`.
-
-    Raises MeasureError if the process is gone.
-    """
+    """Pin every thread of a process to `cpus`. Raises MeasureError if it is gone."""
     for task in _tasks(pid):
         with suppress(ProcessLookupError):  # the thread has ended
             os.sched_setaffinity(task, cpus)
@@ -128,10 +125,7 @@ def busy_s() -> float | None:
 
 
 def context_switches(pid: int) -> int:
-    """Context switches of a process's present threads, voluntary or not; those of ended threads are lost.
-
-    Raises MeasureError if the process is gone.
-    """
+    """Context switches of a process's present threads. Raises MeasureError if it is gone."""
     kernel = Host()
     status = "\n".join(kernel.text(f"proc/{pid}/task/{task}/status") for task in _tasks(pid))
     return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", status)))
@@ -152,10 +146,7 @@ def memory_bytes(pid: int) -> int:
 
 
 def run_queue_s(pid: int) -> float:
-    """Read the seconds that a process's present threads were ready to run, but waited for a CPU.
-
-    Raises MeasureError if the process is gone, or the kernel does not count this.
-    """
+    """Seconds that present threads waited for a CPU. Raises MeasureError if not visible."""
     kernel = Host()
     counts = [kernel.text(f"proc/{pid}/task/{task}/schedstat").split() for task in _tasks(pid)]
     if not any(counts):
@@ -228,7 +219,6 @@ def _tasks(pid: int) -> list[int]:
 
 
 def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]:
-    """The facts that are visible, by names that users see."""
     cpus, limits = host.cpus, host.limits
     limited = limits.cpus is not None and limits.cpus < len(cpus)
     facts = {

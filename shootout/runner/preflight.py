@@ -40,6 +40,53 @@ _OPTIONS = {  # mount options: the replacement, and why
     ),
 }
 
+# What is examined, if its code does not say it, and its effect on results.
+_WHAT = {
+    "virtual": "virtualisation",
+    "cpu-governor": "CPU frequency governor",
+    "cpu-limit": "CPU limit",
+    "filesystem": "file system",
+    "rotational": "disk",
+    "smt": "hyper-threading",
+    "numa": "memory nodes",
+    "numa-balancing": "NUMA balancing",
+    "clock-source": "clock source",
+    "huge-pages": "transparent huge pages",
+    "aslr": "address randomisation",
+    "tasks": "threads and processes",
+    "aio": "asynchronous I/O requests",
+    "second-run": "other shootout runs on this machine",
+    "load": "load average",
+    "io-scheduler": "I/O scheduler",
+}
+_WHY = {
+    "free-space": "Each server of a run has a copy of the data; if the disk fills up, its cells fail.",
+    "open-files": "With fewer, a server lowers its table cache and its connections; how depends on the "
+    "version.",
+    "user": "Servers run as root, too: a fault in one, or in a workload's SQL, can change any file.",
+    "virtual": "Its CPUs, caches and disk are shared with other machines, whose load causes noise and drift.",
+    "cpu-governor": "The clock frequency follows the load with a delay, and throughput follows the "
+    "frequency.",
+    "memory": "When memory is short, the page cache shrinks first, and servers wait for the disk.",
+    "swap": "Swapped-out pages are read back during slices.",
+    "cpu-limit": "A process that has used up its quota stops until the next period, even during a slice.",
+    "rotational": "Head positions are random, and MariaDB also writes neighbouring pages to save seeks. "
+    "Virtual disks report this by default.",
+    "turbo": "The clock frequency depends on heat and busy cores: it drops during a run.",
+    "smt": "Two threads share a core: the speed of one depends on the other.",
+    "numa": "Memory of another node is slower, and each start places pages on nodes by chance.",
+    "numa-balancing": "The kernel moves pages between nodes during slices.",
+    "clock-source": "Reading the clock takes a system call to a slow device, and servers read it all the "
+    "time.",
+    "huge-pages": "Which memory gets them, and when, varies between starts, and so does speed.",
+    "aslr": "Without it every start has the same memory layout: intervals omit the effect of layout.",
+    "tasks": "Servers have a thread for each connection: at the limit, connections fail.",
+    "aio": "A server that gets none falls back to another way of writing, or does not start.",
+    "second-run": "Two runs take each other's CPU time, caches and disk: each looks slow at random.",
+    "load": "What others run takes CPU time from one slice and not from the next.",
+    "io-scheduler": "It delays writes for fairness: one server's speed depends on the other's writes.",
+}
+
 
 def findings(host: Host, data: Path) -> Iterator[Finding]:
     """Examine the machine; `data` is where the servers' data will lie, free of symbolic links."""
@@ -53,13 +100,16 @@ def findings(host: Host, data: Path) -> Iterator[Finding]:
             yield from _disk(disk)
 
 
+def _finding(code: str, found: str, *, fit: bool = True, mend: str = "", why: str = "") -> Finding:
+    what, why = _WHAT.get(code, code.replace("-", " ")), why or _WHY.get(code, "")
+    return Finding(code=code, what=what, found=found, why=why, fit=fit, mend=mend)
+
+
 def free_space(free_bytes: int) -> Finding:
     """Judge the space for the servers' data."""
-    return Finding(
-        code="free-space",
-        what="free space",
-        found=f"{free_bytes / 2**30:.1f} GiB",
-        why="Each server of a run has a copy of the data; if the disk fills up, its cells fail.",
+    return _finding(
+        "free-space",
+        f"{free_bytes / 2**30:.1f} GiB",
         fit=free_bytes >= SPACE_MIN_BYTES,
         mend="shootout cache clear",
     )
@@ -67,25 +117,14 @@ def free_space(free_bytes: int) -> Finding:
 
 def open_files(count: int) -> Finding:
     """Judge how many files this process and its servers may open."""
-    return Finding(
-        code="open-files",
-        what="open files",
-        found=str(count),
-        why="With fewer, a server lowers its table cache and its connections; how depends on the version.",
-        fit=count >= FILES_MIN,
-        mend="sudo prlimit --pid $$ --nofile=65536",
+    return _finding(
+        "open-files", str(count), fit=count >= FILES_MIN, mend="sudo prlimit --pid $$ --nofile=65536"
     )
 
 
 def user(uid: int) -> Finding:
     """Judge the user whom this process and its servers run as."""
-    return Finding(
-        code="user",
-        what="user",
-        found=str(uid) if uid else "root",
-        why="Servers run as root, too: a fault in one, or in a workload's SQL, can change any file.",
-        fit=uid != 0,
-    )
+    return _finding("user", str(uid) if uid else "root", fit=uid != 0)
 
 
 def stolen(share: float, code: str, when: str) -> Finding:
@@ -102,45 +141,26 @@ def stolen(share: float, code: str, when: str) -> Finding:
 def _processors(host: Host) -> Iterator[Finding]:
     cpus = host.cpus
     cores = len({host.core(cpu) for cpu in cpus})
-    yield Finding(
-        code="processor",
-        what="processor",
-        found=f"{host.processor}, {_count(len(cpus), 'CPU')} on {_count(cores, 'core')}",
-    )
-    yield Finding(
-        code="virtual",
-        what="virtualisation",
-        found=host.hypervisor or "none",
-        why="Its CPUs, caches and disk are shared with other machines, whose load causes noise and drift.",
-        fit=not host.hypervisor,
-    )
+    yield _finding("processor", f"{host.processor}, {_count(len(cpus), 'CPU')} on {_count(cores, 'core')}")
+    yield _finding("virtual", host.hypervisor or "none", fit=not host.hypervisor)
     governors = {host.text(f"{CPUS}/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus} - {""}
-    yield Finding(
-        code="cpu-governor",
-        what="CPU frequency governor",
-        found=", ".join(sorted(governors)) or "not visible",
-        why="The clock frequency follows the load with a delay, and throughput follows the frequency.",
+    yield _finding(
+        "cpu-governor",
+        ", ".join(sorted(governors)) or "not visible",
         fit=governors <= {"performance"},
         mend="sudo cpupower frequency-set --governor performance",
     )
     turbos = ((f"{CPUS}/intel_pstate/no_turbo", 0), (f"{CPUS}/cpufreq/boost", 1))
     for file, on in [(file, on) for file, on in turbos if host.number(file) is not None][:1]:
-        yield Finding(
-            code="turbo",
-            what="turbo",
-            found="on" if host.number(file) == on else "off",
-            why="The clock frequency depends on heat and busy cores: it drops during a run.",
+        yield _finding(
+            "turbo",
+            "on" if host.number(file) == on else "off",
             fit=host.number(file) != on,
             mend=f"echo {1 - on} | sudo tee /{file}",
         )
     if (smt := host.number(f"{CPUS}/smt/active")) is not None:
-        yield Finding(
-            code="smt",
-            what="hyper-threading",
-            found="on" if smt else "off",
-            why="Two threads share a core: the speed of one depends on the other.",
-            fit=not smt,
-            mend=f"echo off | sudo tee /{CPUS}/smt/control",
+        yield _finding(
+            "smt", "on" if smt else "off", fit=not smt, mend=f"echo off | sudo tee /{CPUS}/smt/control"
         )
 
 
@@ -149,23 +169,14 @@ def _nodes(host: Host) -> Iterator[Finding]:
     nodes = (name.removeprefix("node") for name in host.names(folder) if re.fullmatch(r"node\d+", name))
     used = [node for node in nodes if cpus & {*numbers(host.text(f"{folder}/node{node}/cpulist"))}]
     if used:
-        yield Finding(
-            code="numa",
-            what="memory nodes",
-            found=f"{len(used)} in use",
-            why="Memory of another node is slower, and each start places pages on nodes by chance.",
+        yield _finding(
+            "numa",
+            f"{len(used)} in use",
             fit=len(used) == 1,
             mend=f"numactl --cpunodebind={used[0]} --membind={used[0]} shootout run …",
         )
     if len(used) > 1 and host.number("proc/sys/kernel/numa_balancing"):
-        yield Finding(
-            code="numa-balancing",
-            what="NUMA balancing",
-            found="on",
-            why="The kernel moves pages between nodes during slices.",
-            fit=False,
-            mend="sudo sysctl kernel.numa_balancing=0",
-        )
+        yield _finding("numa-balancing", "on", fit=False, mend="sudo sysctl kernel.numa_balancing=0")
 
 
 def _clocks(host: Host) -> Iterator[Finding]:
@@ -177,11 +188,9 @@ def _clocks(host: Host) -> Iterator[Finding]:
     others = host.text(f"{folder}/available_clocksource").split()
     better = next((name for name in others if not name.startswith(_SLOW_CLOCKS)), "")
     if current:
-        yield Finding(
-            code="clock-source",
-            what="clock source",
-            found=current,
-            why="Reading the clock takes a system call to a slow device, and servers read it all the time.",
+        yield _finding(
+            "clock-source",
+            current,
             fit=not current.startswith(_SLOW_CLOCKS),
             mend=f"echo {better} | sudo tee /{folder}/current_clocksource" if better else "",
         )
@@ -190,41 +199,25 @@ def _clocks(host: Host) -> Iterator[Finding]:
 def _memory(host: Host) -> Iterator[Finding]:
     memory, of = host.memory, host.usable_bytes
     available = min(memory.get("MemAvailable", memory["MemTotal"]), of)
-    yield Finding(
-        code="memory",
-        what="memory",
-        found=f"{of / 2**30:.1f} GiB, {available / 2**30:.1f} available",
-        why="When memory is short, the page cache shrinks first, and servers wait for the disk.",
+    yield _finding(
+        "memory",
+        f"{of / 2**30:.1f} GiB, {available / 2**30:.1f} available",
         fit=available >= MEMORY_MIN_BYTES,
     )
     total = memory.get("SwapTotal", 0)
     used = total - memory.get("SwapFree", 0)
-    yield Finding(
-        code="swap",
-        what="swap",
-        found=f"{used / 2**20:.0f} of {total / 2**20:.0f} MiB in use" if total else "none",
-        why="Swapped-out pages are read back during slices.",
+    yield _finding(
+        "swap",
+        f"{used / 2**20:.0f} of {total / 2**20:.0f} MiB in use" if total else "none",
         fit=used <= 0,
         mend="sudo swapoff --all",
     )
     file = "sys/kernel/mm/transparent_hugepage/enabled"
     for chosen in re.findall(r"\[(\w+)\]", host.text(file)):
-        yield Finding(
-            code="huge-pages",
-            what="transparent huge pages",
-            found=chosen,
-            why="Which memory gets them, and when, varies between starts, and so does speed.",
-            fit=chosen != "always",
-            mend=f"echo madvise | sudo tee /{file}",
-        )
+        yield _finding("huge-pages", chosen, fit=chosen != "always", mend=f"echo madvise | sudo tee /{file}")
     if (random := host.number("proc/sys/kernel/randomize_va_space")) is not None:
-        yield Finding(
-            code="aslr",
-            what="address randomisation",
-            found="on" if random else "off",
-            why="Without it every start has the same memory layout: intervals omit the effect of layout.",
-            fit=random != 0,
-            mend="sudo sysctl kernel.randomize_va_space=2",
+        yield _finding(
+            "aslr", "on" if random else "off", fit=random != 0, mend="sudo sysctl kernel.randomize_va_space=2"
         )
 
 
@@ -232,11 +225,9 @@ def _limits(host: Host) -> Iterator[Finding]:
     limits, cpus = host.limits, len(host.cpus)
     limited = limits.cpus is not None and limits.cpus < cpus
     throttled = f", throttled {limits.throttled} times" if limits.throttled else ""
-    yield Finding(
-        code="cpu-limit",
-        what="CPU limit",
-        found=f"{limits.cpus:g} of {_count(cpus, 'CPU')}{throttled}" if limited else "none",
-        why="A process that has used up its quota stops until the next period, even during a slice.",
+    yield _finding(
+        "cpu-limit",
+        f"{limits.cpus:g} of {_count(cpus, 'CPU')}{throttled}" if limited else "none",
         fit=not limited,
         mend=_lift(limits.unit, "CPUQuota=", "--cpu-quota=-1"),
     )
@@ -245,21 +236,17 @@ def _limits(host: Host) -> Iterator[Finding]:
     known = [(most, name) for name, most in (tasks | {"TasksMax": limits.tasks}).items() if most is not None]
     for most, name in sorted(known)[:1]:
         lift = _lift(limits.unit, "TasksMax=infinity", "--pids-limit=-1")
-        yield Finding(
-            code="tasks",
-            what="threads and processes",
-            found=f"at most {most} ({name})",
-            why="Servers have a thread for each connection: at the limit, connections fail.",
+        yield _finding(
+            "tasks",
+            f"at most {most} ({name})",
             fit=most >= TASKS_MIN,
             mend=lift if name == "TasksMax" else f"sudo sysctl {name}=4194304",
         )
     requests, used = host.number("proc/sys/fs/aio-max-nr"), host.number("proc/sys/fs/aio-nr")
     if requests is not None and used is not None:
-        yield Finding(
-            code="aio",
-            what="asynchronous I/O requests",
-            found=f"{requests - used} of {requests} left",
-            why="A server that gets none falls back to another way of writing, or does not start.",
+        yield _finding(
+            "aio",
+            f"{requests - used} of {requests} left",
             fit=requests - used >= AIO_MIN,
             mend="sudo sysctl fs.aio-max-nr=1048576",
         )
@@ -270,27 +257,18 @@ def _others(host: Host) -> Iterator[Finding]:
     if sockets := host.text("proc/net/unix"):
         marks = re.findall(rf"@{MARK}(\d+)/(\S+)", sockets)
         runs = [f"{name} (pid {pid})" for pid, name in marks if int(pid) != os.getpid()]
-        yield Finding(
-            code="second-run",
-            what="other shootout runs on this machine",
-            found=", ".join(runs) or "none",
-            why="Two runs take each other's CPU time, caches and disk: each looks slow at random.",
-            fit=not runs,
-        )
+        yield _finding("second-run", ", ".join(runs) or "none", fit=not runs)
     cpus = len(re.findall(r"^cpu\d", host.text("proc/stat"), re.MULTILINE))
     if cpus and (loads := re.match(r"([\d.]+) \S+ \S+ (\d+)/", host.text("proc/loadavg"))):
         average, running = float(loads[1]), int(loads[2])  # the average remembers what ended a minute ago
-        yield Finding(
-            code="load",
-            what="load average",
-            found=f"{average:g}, {running} running now, on {_count(cpus, 'CPU')}",
-            why="What others run takes CPU time from one slice and not from the next.",
+        yield _finding(
+            "load",
+            f"{average:g}, {running} running now, on {_count(cpus, 'CPU')}",
             fit=average <= cpus or running <= cpus,
         )
 
 
 def _lift(unit: str, of_unit: str, of_container: str) -> str:
-    """The command that removes a control group's limit."""
     if unit:
         return f"sudo systemctl set-property --runtime {unit} {of_unit}"
     return f"docker update {of_container} CONTAINER"
@@ -305,44 +283,33 @@ def _mount(mount: Mount) -> Iterator[Finding]:
     elif mount.filesystem in _COPYING:
         why = "Rewriting a page moves it: files become fragmented during a run."
         mend = f"chattr +C {mount.point}" if mount.filesystem == "btrfs" else mend
-    yield Finding(
-        code="filesystem",
-        what="file system",
-        found=f"{mount.filesystem} at {mount.point}",
-        why=why,
-        fit=not why,
-        mend=mend if why else "",
+    yield _finding(
+        "filesystem", f"{mount.filesystem} at {mount.point}", fit=not why, mend=mend if why else "", why=why
     )
     unfit = [remedy for option, remedy in _OPTIONS.items() if option in mount.options]
     changes = ",".join(filter(None, (instead for instead, _ in unfit)))
-    yield Finding(
-        code="mount-options",
-        what="mount options",
-        found=",".join(sorted(mount.options)),
-        why=" ".join(why for _, why in unfit),
+    yield _finding(
+        "mount-options",
+        ",".join(sorted(mount.options)),
         fit=not unfit,
         mend=f"sudo mount -o remount,{changes} {mount.point}" if changes else "",
+        why=" ".join(why for _, why in unfit),
     )
 
 
 def _disk(disk: Disk) -> Iterator[Finding]:
     model = f" ({disk.model})" if disk.model else ""
-    yield Finding(
-        code="rotational",
-        what="disk",
-        found=f"{disk.name}{model}, {'reported as rotational' if disk.rotational else 'not rotational'}",
-        why="Head positions are random, and MariaDB also writes neighbouring pages to save seeks. "
-        "Virtual disks report this by default.",
+    yield _finding(
+        "rotational",
+        f"{disk.name}{model}, {'reported as rotational' if disk.rotational else 'not rotational'}",
         fit=not disk.rotational,
         mend=f"echo 0 | sudo tee /sys/block/{disk.name}/queue/rotational" if disk.virtual else "",
     )
     if disk.scheduler:
         instead = "mq-deadline" if disk.rotational else "none"
-        yield Finding(
-            code="io-scheduler",
-            what="I/O scheduler",
-            found=disk.scheduler,
-            why="It delays writes for fairness: one server's speed depends on the other's writes.",
+        yield _finding(
+            "io-scheduler",
+            disk.scheduler,
             fit=disk.scheduler not in ("bfq", "cfq"),
             mend=f"echo {instead} | sudo tee /sys/block/{disk.name}/queue/scheduler",
         )

@@ -26,10 +26,7 @@ else:
 
 
 class Link(socket.socket):
-    """A socket with a time-out for a whole answer rather than for each of its bytes, and a limit to its size.
-
-    An answer begins with the last byte sent. Beyond a limit, reading raises OSError.
-    """
+    """A socket with a limit to the time and the size of a whole answer: beyond it reading raises OSError."""
 
     ends_by = math.inf  # that no answer outlasts
 

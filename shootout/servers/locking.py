@@ -71,10 +71,7 @@ def build_once(
 
 
 def remove(target: Path) -> bool:
-    """Remove the directory and any leftover of a killed build.
-
-    False if a process uses or builds it, or if it is not ours to remove.
-    """
+    """Remove the directory and leftovers of a killed build; False if it is in use, or not shootout's."""
     try:
         with locked(lock_of(target), wait=False):
             partial = partial_of(target)
@@ -88,10 +85,7 @@ def remove(target: Path) -> bool:
 
 
 def is_held(lock: Path) -> bool:
-    """Whether a process holds the lock; that of a directory: whether it uses or builds the directory.
-
-    One that cannot be opened, as another user's, counts as held.
-    """
+    """Whether a process holds the lock, or it cannot be opened."""
     try:
         with locked(lock, wait=False):
             return False
@@ -133,7 +127,6 @@ def _sync(directory: Path) -> None:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is the one at `path`."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:

@@ -61,10 +61,7 @@ class Running(ABC):
 
     @abstractmethod
     def connect(self, **options: Any) -> Connection[Cursor]:
-        """Log in without TLS, in autocommit; `options` are PyMySQL's and take precedence.
-
-        Answers time out after QUERY_TIMEOUT_S unless `wait_for` changes that.
-        """
+        """Log in without TLS, in autocommit; `options` are PyMySQL's and take precedence."""
 
     @abstractmethod
     def alive(self) -> bool:
@@ -142,10 +139,7 @@ def timeouts() -> dict[str, float]:
 
 
 def open_socket(path: str) -> socket.socket:
-    """Connect to a unix socket.
-
-    PyMySQL leaks its own socket if no server answers. Raises pymysql.OperationalError.
-    """
+    """Connect to a unix socket: PyMySQL leaks its own. Raises pymysql.OperationalError."""
     link = socket.socket(socket.AF_UNIX)
     # Not settimeout: a full backlog refuses a non-blocking socket at once.
     link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", CONNECT_TIMEOUT_S, 0))
@@ -179,7 +173,6 @@ def _closed_before(sql: str, error: pymysql.Error) -> bool:
 
 
 def _text(value: Any) -> Any:
-    """Decode what servers before 5.1 return as bytes."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 

@@ -92,10 +92,7 @@ def off(name: str, head: Mapping[str, str]) -> str:
 
 
 def shown(base: Mapping[str, str], head: Mapping[str, str], evidence: Evidence) -> Iterator[str]:
-    """NAME=VALUE for each behaviour that a changed plan of the head shows, and the base's does not.
-
-    Variables that only the head has come first.
-    """
+    """NAME=VALUE for each behaviour that only a changed plan of the head shows, new ones first."""
     patterns = {name: each.shown for name, each in PLANNED.items() if each.shown}
     for name in sorted(patterns, key=lambda name: name in base):
         if setting := off(name, head):
@@ -111,11 +108,6 @@ def shown(base: Mapping[str, str], head: Mapping[str, str], evidence: Evidence) 
 
 def _shows(pattern: str, evidence: Evidence) -> bool:
     return any(re.search(pattern, new) and not re.search(pattern, old) for old, new in evidence.plans)
-
-
-def only_new(base: Mapping[str, str], head: Mapping[str, str]) -> Iterator[str]:
-    """NAME=VALUE for each variable of planning that only the head has."""
-    yield from filter(None, (off(name, head) for name in PLANNED if name not in base))
 
 
 def _on(variables: Mapping[str, str]) -> Iterator[str]:

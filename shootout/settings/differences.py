@@ -11,7 +11,7 @@ from shootout.model.run import ServerRecord, SettingRecord
 from shootout.settings import behaviours
 from shootout.settings.behaviours import NO_EVIDENCE, SWITCH, Evidence
 from shootout.settings.setting import Setting, normalise
-from shootout.settings.table import FOR_WRITES, NOTABLE, PLANNING, RENAMED, SETTINGS, SUSPECTED
+from shootout.settings.table import FOR_WRITES, NOTABLE, PLANNING, RENAMED, SETTINGS, SUSPECTED, title
 
 COSTLY = len(SUSPECTED)  # ranks of settings that are known to cost are below it
 Origin = Literal["requested", "default", "only one has it"]
@@ -42,7 +42,7 @@ def differences(
 ) -> list[VariableDifference]:
     """List what differs between two servers' variables: notable ones first, then by name.
 
-    `requested`: variables that either server's settings profile sets. A renamed variable has its name on the
+    `requested`: variables that either server's settings set. A renamed variable has its name on the
     head. Values that mean the same differ in nothing, such as an empty one and its default.
     """
     notable = {*NOTABLE, *PLANNING, *(name for setting in SETTINGS.values() for name in setting.variables)}
@@ -102,10 +102,11 @@ def suspects(
         return (f"{name}={value}" for name in names for value in values.get(name, ()))
 
     warned = [*behaviours.named(of_head, evidence.warnings)]
+    only_new = (name for name in behaviours.PLANNED if name not in of_base)
     found = [
         *filter(None, (behaviours.off(name, of_head) or next(of([name]), "") for name in warned)),
         *behaviours.shown(of_base, of_head, evidence),
-        *(behaviours.only_new(of_base, of_head) if planned else ()),
+        *filter(None, (behaviours.off(name, of_head) for name in only_new if planned)),
         *of(PLANNING if planned else ()),
         *of(name for name in SUSPECTED if writes or name not in FOR_WRITES),
     ]
@@ -172,6 +173,12 @@ def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...],
         (unasked if same_request else asked).append(name)
     unasked.sort(key=rank)
     return tuple(asked), tuple(unasked)
+
+
+def called(name: str, *servers: ServerRecord) -> str:
+    """Name a setting as the first of these servers that has it does."""
+    records = (record.variables for server in servers for record in server.settings if record.name == name)
+    return title(name, next(filter(None, records), ()))
 
 
 def _is_absence(name: str, then: SettingRecord | None, now: SettingRecord | None) -> bool:

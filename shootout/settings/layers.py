@@ -42,8 +42,13 @@ def _parts(added: str | None) -> list[str]:
     if added is None or os.path.isfile(added):  # noqa: PTH113 (Path's raises an error for a long text)
         return [] if added is None else [added]
     parts: list[str] = []
+    profiles = {file.stem for file in DIRECTORY.glob("*.toml")}
     for text in added.split("+"):
-        if parts and _VARIABLE.match(parts[-1]) and not (_adds(text) or _replaces(text)):
+        if (
+            parts
+            and _VARIABLE.match(parts[-1])
+            and not (_adds(text) or text.startswith(ONLY) or text in profiles)
+        ):
             parts[-1] += f"+{text}"
         else:
             parts.append(text)
@@ -54,16 +59,12 @@ def _adds(part: str) -> bool:
     return bool(_VARIABLE.match(part)) or (is_file(part) and not part.startswith(ONLY))
 
 
-def _replaces(part: str) -> bool:
-    return part.startswith(ONLY) or part in {file.stem for file in DIRECTORY.glob("*.toml")}
-
-
 def _one_option(text: str) -> SettingsProfile:
     """Make the profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
     name, _, value = text.partition("=")
     options = placing.checked(f"@{text}", {name.strip(): value.strip()})
     if not options:
-        raise InputError(f"@{text}: {name} places or joins servers, and that shootout does itself")
+        raise InputError(f"@{text}: {name} is managed by shootout and cannot be set")
     return SettingsProfile(name=text, options=options)
 
 

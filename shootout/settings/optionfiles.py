@@ -38,10 +38,7 @@ class OptionFile:
 
 
 def read(file: Path) -> OptionFile:
-    """Read the options of servers from a file, and from those that it includes and that lie beside it.
-
-    Raises InputError if it cannot be read, or has nothing for a server.
-    """
+    """Read the options of servers from a file, and what it includes. Raises InputError."""
     reading = _Reading()
     lines = [line for line in reading.lines(file) if line[0] in _GROUPS or _OF_VERSION.fullmatch(line[0])]
     if not any(group in _GROUPS or _OF_VERSION.fullmatch(group) for group in reading.groups):

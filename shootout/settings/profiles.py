@@ -97,21 +97,16 @@ class Compiled:
 
 
 def load(name_or_file: str) -> SettingsProfile:
-    """Read a profile of fixtures/settings by name, or a file: TOML, or options as my.cnf has them.
-
-    Raises InputError if it does not exist, cannot be read or is invalid.
-    """
+    """Read a profile of fixtures/settings by name, or a file, TOML or my.cnf. Raises InputError."""
     if _is_option_file(name_or_file):
         file = Path(name_or_file)
         found = optionfiles.read(file)
         return SettingsProfile(
-            name=file.stem,
-            description=str(file),
-            options=placing.checked(file, found.options),
+            name=file.stem, description=str(file), options=placing.checked(file, found.options),
             versions={version: placing.checked(file, options) for version, options in found.versions.items()},
             left_out=found.left_out,
-        )
-    file = toml.find(name_or_file, DIRECTORY, "settings profile")
+        )  # fmt: skip
+    file = toml.find(name_or_file, DIRECTORY, "settings")
     written = toml.load(file, SettingsFile)
     if {POOL, POOL_OF_DATA} <= written.settings.keys():
         raise InputError(f"{file}: settings: buffer_pool_bytes and buffer_pool_of_data exclude each other")
@@ -120,13 +115,11 @@ def load(name_or_file: str) -> SettingsProfile:
             raise InputError(f"{file}: lacking: {name!r} is not among its settings")
         placing.require_printable(file, f"lacking.{name}", why)
     return SettingsProfile(
-        name=file.stem,
-        description=written.description,
+        name=file.stem, description=written.description,
         settings={name: _checked(file, name, value) for name, value in written.settings.items()},
-        lacking=written.lacking,
-        options=placing.checked(file, written.options),
+        lacking=written.lacking, options=placing.checked(file, written.options),
         left_out=tuple(optionfiles.placed(filter(placing.places, written.options))),
-    )
+    )  # fmt: skip
 
 
 def is_file(text: str) -> bool:
@@ -147,11 +140,7 @@ def compile(
     datasets: Sequence[Dataset] = (),
     plugins: Collection[str] = (),
 ) -> Compiled:
-    """Compile the profile for one version, for a server with `datasets` and these plugin files.
-
-    Raises InputError for a setting that the version lacks and the profile does not declare as lacking, and
-    for a buffer pool that would be too small.
-    """
+    """Compile the profile for one version, these datasets and plugins. Raises InputError."""
     own = profile.options_of(version)
     overridden = _overridden(profile, own)
     options: dict[str, str] = {}
@@ -171,9 +160,9 @@ def compile(
             if name not in profile.lacking:
                 server = f"{family} {'.'.join(map(str, version))}"
                 raise InputError(
-                    f"setting {name} of profile {profile.name}: {server} cannot be given "
+                    f"settings {profile.name}: {name}: {server} cannot be given "
                     f"{setting.display(value)}: {row.lacks}\n"
-                    f'If the profile can do without it, declare it as lacking: [lacking] {name} = "why"'
+                    f'If the settings can do without it, declare it as lacking: [lacking] {name} = "why"'
                 )
             note = "; ".join(filter(None, (row.lacks, profile.lacking[name])))
         options |= written
@@ -208,7 +197,7 @@ def _pool_bytes(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[
     data_bytes = sum(dataset.nominal_bytes for dataset in datasets)
     wanted = share * data_bytes
     if wanted < POOL_MIN_BYTES:
-        where = f"setting buffer_pool_of_data of profile {profile.name}"
+        where = f"settings {profile.name}: buffer_pool_of_data"
         if data_bytes == 0:
             raise InputError(f"{where}: the run has no dataset of known size")
         raise InputError(

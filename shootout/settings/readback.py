@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Set
 from shootout.model.run import SettingRecord, Warning
 from shootout.settings.profiles import Compiled, Request
 from shootout.settings.setting import Setting, meant, normalise, variable
-from shootout.settings.table import NOTABLE, SETTINGS
+from shootout.settings.table import NOTABLE, SETTINGS, title
 
 LOG_WARNINGS_MAX = 8  # more would bury all other warnings
 
@@ -86,12 +86,10 @@ def _verbatim(
                 wanted = setting.read({in_server: wanted}) or wanted
         unknown = bool(effective) and in_server in loose
         yield SettingRecord(
-            name=name,
-            requested=wanted,
-            effective=actual,
+            name=name, requested=wanted, effective=actual,
             differs=unknown if actual is None else not _matches(SETTINGS.get(name), wanted, actual),
             variables=(in_server,),
-        )
+        )  # fmt: skip
 
 
 def _matches(setting: Setting | None, wanted: str, actual: str) -> bool:
@@ -108,12 +106,9 @@ def _defaults(effective: Mapping[str, str], beside: Collection[str]) -> Iterator
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):
             yield SettingRecord(
-                name=name,
-                requested=None,
-                effective=setting.read(effective),
-                differs=False,
+                name=name, requested=None, effective=setting.read(effective), differs=False,
                 variables=reading.variables,
-            )
+            )  # fmt: skip
     readings = filter(None, (setting.reading(effective) for setting in SETTINGS.values()))
     read = {reading.variables[0] for reading in readings if len(reading.variables) == 1}
     for name in dict.fromkeys((*NOTABLE, *sorted({*beside} - read))):
@@ -124,14 +119,13 @@ def _defaults(effective: Mapping[str, str], beside: Collection[str]) -> Iterator
 
 
 def _warning(record: SettingRecord) -> Warning | None:
+    name = title(record.name, record.variables)
     if record.lacking:
         instead = f"; it has {record.effective}" if record.effective is not None else ""
-        text = (
-            f"{record.name}: requested {record.requested}, which this version lacks ({record.note}){instead}."
-        )
+        text = f"{name}: requested {record.requested}, which this version lacks ({record.note}){instead}."
         return Warning(code="settings-lacking", text=text)
     if record.differs:
         has = "nothing" if record.effective is None else record.effective
-        text = f"{record.name}: requested {record.requested}, the server has {has}."
+        text = f"{name}: requested {record.requested}, the server has {has}."
         return Warning(code="settings-differ", text=text)
     return None

@@ -55,12 +55,7 @@ def one(
     """Make a setting with one option and variable in all versions that have no row; `whole`: all have one."""
     names = (variable(option), *other_names)
     return Setting(
-        kind=kind,
-        meaning=meaning,
-        rows=rows if whole else (*rows, Row({option: "{}"})),
-        readings=tuple(Reading((name,), synonyms=synonyms or {}) for name in names),
-        choices=choices,
-        step=step,
-        at_least=at_least,
-        in_files=in_files,
-    )
+        kind=kind, meaning=meaning, rows=rows if whole else (*rows, Row({option: "{}"})),
+        readings=tuple(Reading((name,), synonyms=synonyms or {}) for name in names), choices=choices,
+        step=step, at_least=at_least, in_files=in_files,
+    )  # fmt: skip

@@ -120,10 +120,7 @@ class Setting(NamedTuple):
 
 
 def normalise(value: str) -> str:
-    """Normalise all spellings to a canonical form.
-
-    1/ON/true, 512M/536870912, dir/ and ./dir, 90 and 90.000, utf8_bin and utf8mb3_bin.
-    """
+    """Normalise spellings: 1/ON, 512M/536870912, dir/ and ./dir, 90.000, utf8_bin and utf8mb3_bin."""
     text = value.strip().strip("'\"").casefold()
     if text in _SWITCH:
         return _SWITCH[text]

@@ -301,12 +301,14 @@ PLANNING = (
 
 # Variables without a setting that newer versions call otherwise.
 RENAMED = {
-    "innodb_undo_logs": "innodb_rollback_segments",
-    "log_slow_queries": "slow_query_log",
-    "max_statement_time": "max_execution_time",
-    "myisam_recover": "myisam_recover_options",
-    "sql_big_tables": "big_tables",
-    "sql_low_priority_updates": "low_priority_updates",
-    "sql_max_join_size": "max_join_size",
-    "tx_read_only": "transaction_read_only",
-}
+    "innodb_undo_logs": "innodb_rollback_segments", "log_slow_queries": "slow_query_log",
+    "max_statement_time": "max_execution_time", "myisam_recover": "myisam_recover_options",
+    "sql_big_tables": "big_tables", "sql_low_priority_updates": "low_priority_updates",
+    "sql_max_join_size": "max_join_size", "tx_read_only": "transaction_read_only",
+}  # fmt: skip
+
+
+def title(name: str, variables: Sequence[str] = ()) -> str:
+    """Name a setting as a server does: by these variables, or by those that it is first known by."""
+    readings = SETTINGS[name].readings if name in SETTINGS else ()
+    return " and ".join(variables or (readings[0].variables if readings else (name,)))

@@ -102,8 +102,7 @@ def _findings(result: SoakResult, comparison: SoakComparison) -> Topic:
     rows = tuple((title, *(own[1:2] if alone else own), verdict) for title, own, verdict in every)
     table = Table(("finding", *servers, "verdict"), rows, "Intervals hold for all findings together")
     lines = tuple(remarks(comparison))
-    if comparison.reason:
-        lines = (f"{comparison.reason}.", *lines)
+    lines = (f"{comparison.reason}.", *lines) if comparison.reason else lines
     return Topic("Findings" if alone else f"{comparison.head} beside {comparison.base}", lines, (table,))
 
 
@@ -121,11 +120,9 @@ def _levels(result: SoakResult, comparison: SoakComparison) -> Iterator[Row]:
 def _finding(finding: Finding) -> Row:
     kind, verdict = finding.kind, finding.verdict
     absent = "none found" if kind == "dips" else figures.NOT_VISIBLE
-    values = (
-        _value(kind, finding.base), _value(kind, finding.head) or absent, _value(kind, finding.difference),
-    )  # fmt: skip
+    base, head, by = (_value(kind, each) for each in (finding.base, finding.head, finding.difference))
     title = f"{TITLES[kind]}{f', {finding.note}' if finding.note else ''}"
-    return title, values, "" if verdict is Verdict.UNJUDGED else Mark(verdict)
+    return title, (base, head or absent, by), "" if verdict is Verdict.UNJUDGED else Mark(verdict)
 
 
 def _footprint(comparison: SoakComparison) -> Topic | None:
@@ -145,11 +142,8 @@ def _footprint(comparison: SoakComparison) -> Topic | None:
     same = ", ".join(MEASURES[each.measure] for each in comparison.footprint if not each.changed)
     caption = "Differences beyond the margin, by one measurement of each server"
     table = Table(("measure", comparison.base, comparison.head, "change"), rows, caption)
-    return Topic(
-        f"Footprint of {comparison.head}",
-        (f"Within the margins: {same}.",) if same else (),
-        (table,) if rows else (),
-    )
+    lines = (f"Within the margins: {same}.",) if same else ()
+    return Topic(f"Footprint of {comparison.head}", lines, (table,) if rows else ())
 
 
 def _failed(result: SoakResult) -> Topic | None:
@@ -186,17 +180,11 @@ def remarks(comparison: SoakComparison) -> Iterator[str]:
 def conditions(header: SoakHeader) -> str:
     """Describe what was loaded, how, and for how long."""
     pace = "closed loop" if header.load.rate is None else f"{number(header.load.rate)} transactions/s"
-    return ", ".join(
-        (
-            header.workload.name,
-            figures.threads(header.threads),
-            pace,
-            figures.dataset(header.dataset),
-            f"settings {header.settings}",
-            f"{figures.duration(header.duration_s)} for each server",
-            f"in turns of {header.turn_s:g}{SPACE}s" if header.turn_s else "one after the other",
-        )
-    )
+    turns = f"in turns of {header.turn_s:g}{SPACE}s" if header.turn_s else "one after the other"
+    return ", ".join((
+        header.workload.name, figures.threads(header.threads), pace, figures.dataset(header.dataset),
+        f"settings {header.settings}", f"{figures.duration(header.duration_s)} for each server", turns,
+    ))  # fmt: skip
 
 
 def _value(kind: FindingKind, interval: Interval | None) -> Whole | None:

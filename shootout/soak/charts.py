@@ -35,12 +35,8 @@ def drawn_of(document: SoakDocument) -> tuple[Drawn, ...]:
     every = tuple(Series(label, number) for number, label in enumerate(document.header.servers))
     drawn = []
     for name, title in CHARTS.items():
-        shown = {}
-        for series in every:
-            curve = by_server.get(series.label)
-            if curve is not None and (values := _values(curve, name)) is not None:
-                shown[series] = values
-        if shown:
+        found = ((each, _values(by_server[each.label], name)) for each in every if each.label in by_server)
+        if shown := {series: values for series, values in found if values is not None}:
             width_s = _bin_width_s(shown.values())
             lines = [_line(series, values, width_s) for series, values in shown.items()]
             label = f"{title} over minutes of load, one line per server"
@@ -49,13 +45,9 @@ def drawn_of(document: SoakDocument) -> tuple[Drawn, ...]:
 
 
 def _values(curve: Curve, name: str) -> NDArray[np.float64] | None:
-    match name:
-        case "throughput":
-            return curve.tps
-        case "latency":
-            return 1000 * curve.latency_s
-    scale = 1e-6 if name in IN_MB else 1.0
-    return next((scale * values for gauge, values in curve.gauges.items() if gauge == name), None)
+    every = {"throughput": curve.tps, "latency": 1000 * curve.latency_s}
+    every |= {str(gauge): (1e-6 if gauge in IN_MB else 1.0) * each for gauge, each in curve.gauges.items()}
+    return every.get(name)
 
 
 def _bin_width_s(every: Collection[NDArray[np.float64]]) -> int:
@@ -73,27 +65,15 @@ def _line(series: Series, values: NDArray[np.float64], width_s: int) -> Line:
         ((float(taken[0] // width_s) + 0.5) * width_s / 60, float(values[taken].mean())) for taken in bins
     )
     ranges = tuple((float(values[taken].min()), float(values[taken].max())) for taken in bins)
-    return Line(
-        series,
-        points,
-        intervals=ranges if len(known) > len(bins) else (),
-        marked=False,
-        width=1.25,
-        dashed=False,
-    )
+    intervals = ranges if len(known) > len(bins) else ()
+    return Line(series, points, intervals=intervals, marked=False, width=1.25, dashed=False)
 
 
 def _chart(lines: Sequence[Line]) -> Chart:
     """Over minutes of load; every so many points have a readout."""
     times = sorted({x for line in lines for x, _ in line.points})
     read = {*times[:: max(1, len(times) // READOUTS_MAX)]}
-    sparse = [
-        replace(line, points=tuple(point for point in line.points if point[0] in read), intervals=())
-        for line in lines
-    ]
-    return Chart(
-        Axis(title="minutes of load"),
-        Axis(from_zero=True),
-        tuple(lines),
-        readouts=readouts(sparse, lambda x: f"{numbers.number(x, 2)} min", numbers.number),
-    )
+    points = (tuple(point for point in line.points if point[0] in read) for line in lines)
+    sparse = [replace(line, points=each, intervals=()) for line, each in zip(lines, points, strict=True)]
+    read_out = readouts(sparse, lambda x: f"{numbers.number(x, 2)} min", numbers.number)
+    return Chart(Axis(title="minutes of load"), Axis(from_zero=True), tuple(lines), readouts=read_out)

@@ -59,11 +59,9 @@ def ends(parts: Parts) -> tuple[Estimate, Estimate]:
     """
     noise, df = _within(parts.steady)
     tenth = len(parts.steady) // 10
-    first, last = (
-        Estimate(float(each.mean()), math.sqrt(noise / tenth), df)
-        for each in (parts.steady[:tenth], parts.steady[-tenth:])
-    )
-    return first, last
+    first, last = float(parts.steady[:tenth].mean()), float(parts.steady[-tenth:].mean())
+    error = math.sqrt(noise / tenth)
+    return Estimate(first, error, df), Estimate(last, error, df)
 
 
 def level(parts: Parts, confidence: float) -> Interval:

@@ -63,13 +63,8 @@ class _Soaks(Store[SoakDocument]):
             if named not in header.servers:
                 raise InputError(f"{path}:{number}: a server that the header does not name")
             by_type[type(record)].append(record)
-        return SoakDocument(
-            header=header,
-            servers=tuple(by_type[SoakServer]),
-            slices=tuple(by_type[SoakSlice]),
-            ends=tuple(by_type[SoakEnd]),
-            failures=tuple(by_type[SoakFailure]),
-        )
+        servers, slices, ends, failures = (tuple(by_type[each]) for each in get_args(Record)[1:])
+        return SoakDocument(header=header, servers=servers, slices=slices, ends=ends, failures=failures)
 
     def _records(self, path: Path, lines: Sequence[bytes]) -> Iterator[Record]:
         """Decode a document's lines, of which there is one at least. Raises InputError."""

@@ -91,10 +91,7 @@ def judge(document: SoakDocument) -> SoakResult:
                     compare(long[base] if heads else None, long[head], confidence, turns) if judged else ()
                 ),
                 footprint=_footprint(document, base, head) if heads else (),
-                levels={
-                    name: tuple(as_ratio(end.interval(confidence)) for end in course.ends(curve.parts))
-                    for name, curve in long.items()
-                },
+                levels={name: _levels(curve, confidence) for name, curve in long.items()},
                 detectable=(
                     detectable(long[base], long[head], len(long[head].tps), confidence)
                     if judged and turns
@@ -109,6 +106,10 @@ def judge(document: SoakDocument) -> SoakResult:
             )
         )
     return SoakResult(document=document, comparisons=tuple(comparisons))
+
+
+def _levels(curve: Curve, confidence: float) -> tuple[Interval, ...]:
+    return tuple(as_ratio(end.interval(confidence)) for end in course.ends(curve.parts))
 
 
 def _common(curves: Mapping[str, Curve]) -> dict[str, Curve]:

@@ -2,7 +2,7 @@
 
 They take turns of some seconds; those that wait are stopped (SIGSTOP), so that the machine's drift meets all.
 Slices follow each other at once, about one in each second of a server's load. Transactions under way at the
-end of a slice's window finish before the next one begins: a server that stands still makes its slice longer.
+end of a slice's window finish before the next one begins: a server that stalls makes its slice longer.
 """
 
 from __future__ import annotations

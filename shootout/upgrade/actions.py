@@ -11,10 +11,8 @@ from shootout.figures import counted
 from shootout.model.verdict import Verdict
 from shootout.report import commands
 from shootout.upgrade.configuration import does_not_start_with, is_kept, spoiled
-from shootout.upgrade.judge import Findings
-from shootout.upgrade.losses import place
-from shootout.upgrade.settable import settings_to_set
-from shootout.upgrade.words import end, instructions
+from shootout.upgrade.judge import Findings, place
+from shootout.upgrade.settable import end, instructions, settings_to_set
 
 LINES_MAX = 7
 NAMES_MAX = 4  # in a line
@@ -28,7 +26,8 @@ def todo(found: Findings) -> Topic | None:
     if len(lines) + len(open_) > LINES_MAX:
         kept = LINES_MAX - 1 - len(open_)
         lines = [*lines[:kept], f"{len(lines) - kept} more steps: see below."]
-    shown = [*lines, *open_, *_advice(found)][:LINES_MAX]
+    learn = "Measure your statements: shootout learn slow.log, and --add-workloads learned/workload.toml."
+    shown = [*lines, *open_, *([] if found.document.own else [learn])][:LINES_MAX]
     if not shown:
         return None
     return Topic("What to do", tuple(f"{number}. {line}" for number, line in enumerate(shown, 1)))
@@ -102,11 +101,6 @@ def _open(found: Findings) -> Iterator[str]:
         more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
         was = f"(the budget was {document.budget_min:g} minutes)"
         yield f"Count the {counted(len(left_out), 'kind')} that were left out: {more} {was}."
-
-
-def _advice(found: Findings) -> Iterator[str]:
-    if not found.document.own:
-        yield "Measure your statements: shootout learn slow.log, and --add-workloads learned/workload.toml."
 
 
 def _names(names: list[str]) -> str:

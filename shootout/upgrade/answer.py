@@ -11,7 +11,6 @@ from shootout.analysis.exit_codes import exit_code
 from shootout.answer import SYMBOLS, Answer, Link, Mark, Table, Topic, filled, joined
 from shootout.answer import change as change_of
 from shootout.count import findings
-from shootout.count.instructions import PartCount
 from shootout.count.values import is_left_out
 from shootout.figures import counted
 from shootout.model.execution_plan import PlanChange
@@ -22,8 +21,8 @@ from shootout.report.site.names import page_of, run_folder
 from shootout.report.site.svg import Forest
 from shootout.upgrade import actions, configuration, configured, settable
 from shootout.upgrade.judge import CHANGED, Findings
+from shootout.upgrade.settable import MEANINGS, difference, end, instructions, instructions_of, settings_of
 from shootout.upgrade.values import LARGE
-from shootout.upgrade.words import MEANINGS, difference, end, instructions, instructions_of, settings_of
 
 KINDS = "kinds of statement"
 KINDS_MAX = 8  # that a line names
@@ -143,16 +142,12 @@ def _on(found: Findings, machine: str) -> str:
     here = [each for each in found.cells if each[0].header.runner.fingerprint == machine]
     where = f"on {machine}" if found.document.elsewhere else "on this machine"
     if changed := [end(*each) for each in here if each[1].verdict in CHANGED]:
-        return f"{where} {_worst_and_best(changed)}"
+        first, *others = changed
+        return f"{where} {first} at worst, {others[-1]} at best" if others else f"{where} {first}"
     verdicts = [cell.verdict for _, cell in here]
     same, open_ = (verdicts.count(verdict) for verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE))
     every = counted(len(here), "cell")
     return f"{where}: slower or faster in none of {every}, as fast in {same}, undecided in {open_}"
-
-
-def _worst_and_best(changes: Sequence[str]) -> str:
-    first, *others = changes
-    return f"{first} at worst, {others[-1]} at best" if others else first
 
 
 # --- topics --------------------------------------------------------------------------------------------
@@ -215,14 +210,15 @@ def _statements(found: Findings) -> Iterator[Topic]:
         kinds = ", ".join(kind for _, kind in document.once)
         lines = (*lines, f"Executed once in each start, to hold the budget: {kinds}.")
     columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan", "functions")
-    functions = findings.functions(found.counted)
+    explaining = findings.functions(found.counted).items()
+    functions = {key: [each.name for each in counts] for key, counts in explaining}
     differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
     for what, sign in (("more", 1), ("less", -1)):
         rows = tuple(
             (
                 change.kind, change.workload, instructions_of(change.base), instructions_of(change.head),
                 difference(change), "" if change.verdict in CHANGED else "undecided", found.plan(change),
-                _names(functions.get((change.workload, change.kind, found.new), ())),
+                ", ".join(functions.get((change.workload, change.kind, found.new), ())) or None,
             )
             for change in sorted(differ[::sign], key=lambda change: change.verdict not in CHANGED)
             if change.ratio and (change.ratio.estimate - 1) * sign > 0
@@ -235,20 +231,17 @@ def _statements(found: Findings) -> Iterator[Topic]:
             lines = ()
 
 
-def _names(functions: Sequence[PartCount]) -> str | None:
-    return ", ".join(each.name for each in functions) or None
-
-
 def _plans(found: Findings) -> Topic | None:
     if found.counted is None:
         return None
+    news = (
+        (*differing.rows_read(each), *(text for text in each.head.warnings if text not in each.base.warnings))
+        for each in found.plans.values()
+    )
     rows = tuple(
-        (
-            change.kind, workload, *_accesses(change),
-            "; ".join((*differing.rows_read(change), *_news(change))),
-        )
-        for (workload, _), change in found.plans.items()
-    )  # fmt: skip
+        (change.kind, workload, *_accesses(change), "; ".join(said))
+        for ((workload, _), change), said in zip(found.plans.items(), news, strict=True)
+    )
     compared = len(found.compared)
     title = "Execution plans: not compared"
     if compared:
@@ -262,10 +255,6 @@ def _plans(found: Findings) -> Topic | None:
     )
     table = Table(columns, rows, "How the servers come to their rows")
     return Topic(title, (), (table,) if rows else (), details=plans)
-
-
-def _news(change: PlanChange) -> Iterator[str]:
-    return (text for text in change.head.warnings if text not in change.base.warnings)
 
 
 def _accesses(change: PlanChange) -> tuple[str, ...]:

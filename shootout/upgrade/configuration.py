@@ -30,7 +30,9 @@ _ALWAYS = re.compile(
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
 _UNKNOWN = re.compile(r"unknown (?:variable|option)", re.IGNORECASE)
-_UPGRADE = re.compile(r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE)  # the program that mends system tables
+_UPGRADE = re.compile(
+    r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE
+)  # the program that repairs system tables
 _TUPLE = re.compile(r"""\(\d+, (?P<mark>['"])(?P<said>.*)(?P=mark)\)""")  # an error of a client
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
@@ -43,7 +45,7 @@ class Probe:
     variables: Mapping[str, str]
     given: Mapping[str, str]  # the options that it started with
     refused: Mapping[str, str] = field(default_factory=dict)  # why, by option
-    told: Mapping[str, str] = field(default_factory=dict)  # what its log says of an option
+    told: Mapping[str, str] = field(default_factory=dict)  # its log's message on an option
 
 
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:

@@ -32,7 +32,9 @@ def refused(found: Findings) -> Topic | None:
     if document.results == ():
         lines.append("Every statement that was compared returns the same rows.")
     fates = sorted(found.fates, key=lambda fate: not fate.refused)
-    rows = (*(_fate(fate, found) for fate in fates), *_meanings(found))
+    meanings = (each for each in found.variables if each.name in MEANINGS and each.origin != "requested")
+    defaults = ((each.name, "", *_values(each), "another default") for each in meanings)
+    rows = (*(_fate(fate, found) for fate in fates), *defaults)
     lines += _file(found)
     if old := [failure.kind for failure in lacking if failure.server == found.old]:
         lines.append(f"{found.old} does not know {', '.join(old)}: there is nothing to compare.")
@@ -77,18 +79,8 @@ MEANINGS = (
 )  # fmt: skip
 
 
-def _meanings(found: Findings) -> Iterator[tuple[str, ...]]:
-    for variable in found.variables:
-        if variable.name in MEANINGS and variable.origin != "requested":
-            yield (variable.name, "", *_values(variable), "another default")
-
-
 def _values(variable: VariableDifference) -> Iterator[str]:
     return (differing.variable_value(variable, text) for text in (variable.base, variable.head))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= VALUE_MAX else differing.listed(text.split(","))
 
 
 def _fate(fate: OptionFate, found: Findings) -> tuple[str, ...]:
@@ -110,7 +102,8 @@ def _fate(fate: OptionFate, found: Findings) -> tuple[str, ...]:
         what = "another value"
     difference = VariableDifference(fate.variable, fate.old, fate.new, "requested", notable=False)
     told = "" if is_unknown(fate.told) else fate.told
-    return (fate.option, _short(fate.value), *_values(difference), "; ".join(filter(None, (what, told))))
+    value = fate.value if len(fate.value) <= VALUE_MAX else differing.listed(fate.value.split(","))
+    return (fate.option, value, *_values(difference), "; ".join(filter(None, (what, told))))
 
 
 def _unknown(fate: OptionFate, found: Findings) -> str:

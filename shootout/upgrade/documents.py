@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from shootout.document.formats import Format, Record
+from shootout.document.formats import Format
 from shootout.document.store import Store
 from shootout.errors import quoted
 from shootout.upgrade.values import UpgradeDocument
@@ -15,10 +15,7 @@ _LABEL = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]*")  # as references have
 
 
 def _fault(document: UpgradeDocument) -> str:
-    """The first name that is none, or file that does not lie in the results; empty without one.
-
-    Names become those of files, and parts of server references.
-    """
+    """The first name that is none, or file that lies elsewhere; empty without one."""
     if _ID.fullmatch(document.upgrade) is None:
         return f"upgrade: expected letters and digits, found {quoted(document.upgrade)!r}"
     for label in document.labels:
@@ -32,16 +29,7 @@ def _fault(document: UpgradeDocument) -> str:
     return next((f"it names {quoted(name)}, which lies elsewhere" for name in outside), "")
 
 
-def _upgrade_1(record: Record) -> Record:
-    """Every option was read by both servers, and what was left out of a my.cnf was not kept."""
-    return record | {"format": 2}
-
-
-def _upgrade_2(record: Record) -> Record:
-    """No setting was tested in time."""
-    return record | {"format": 3}
-
-
-UPGRADES = Store(
-    "an upgrade", "upgrades/*.json", UpgradeDocument, "upgrade", Format(3, (_upgrade_1, _upgrade_2)), _fault
-)
+# Until 2 every option was read by both servers, and what was left out of a my.cnf was not kept; until 3 no
+# setting was tested in time.
+_FORMAT = Format(3, (lambda record: record | {"format": 2}, lambda record: record | {"format": 3}))
+UPGRADES = Store("an upgrade", "upgrades/*.json", UpgradeDocument, "upgrade", _FORMAT, _fault)

@@ -15,35 +15,63 @@ from shootout import steps
 from shootout.analysis import plan_changes
 from shootout.count import judge as counts
 from shootout.count.documents import COUNTS
-from shootout.count.values import JOINT, CountChange, CountComparison
+from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
-from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences
 from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
 from shootout.settings.setting import variable
 from shootout.settings.table import BY_TIME, FOR_WRITES
-from shootout.upgrade import losses
 from shootout.upgrade.configuration import is_kept
-from shootout.upgrade.losses import Loss, Restored, Worst
 from shootout.upgrade.values import AS_ASKED, PARTS, OptionFate, Part, UpgradeDocument
 
 T = TypeVar("T")
 LOG_WRITERS = "innodb_log_writer_threads"
 # Features of a new server that work beside the statement, and how to turn them off.
 FEATURES = {
-    "performance_schema": "OFF",
-    LOG_WRITERS: "OFF",
-    "internal_tmp_mem_storage_engine": "MEMORY",
-}
+    "performance_schema": "OFF", LOG_WRITERS: "OFF", "internal_tmp_mem_storage_engine": "MEMORY",
+}  # fmt: skip
 TIMED_MAX = 3  # settings that are measured by time
 TOGETHER = ("character_set_server", "collation_server")  # a server refuses one without the other
 ALL = "old-all"  # the label of the new server with all old values
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 OFF = "old-off"  # of the old server without the features that the new one is counted without
+
+
+@dataclass(frozen=True)
+class Restored:
+    """The effect of an old value of a setting on the new server's statements."""
+
+    setting: str  # NAME=VALUE
+    restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
+    saves: tuple[CountChange, ...]  # fewer, too, but nothing that was lost
+    cost: tuple[CountChange, ...]  # more
+    plans: tuple[PlanChange, ...]  # changed on the new server, and as on the old one with it
+    failed: str  # why it has no counts
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A kind of statement that costs more, and what is left of it with the old settings."""
+
+    change: CountChange
+    left: CountChange | None  # the new server with all old values, against the old without these features
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The loss that the headline shows, and what was tried against it."""
+
+    workload: str
+    kinds: tuple[CountChange, ...]  # the one that is lost, or those of the workload that cost more
+    throughput: tuple[Comparison, CellComparison] | None  # None: instructions were lost
+    tested: bool  # each of these kinds was counted with old values
+    restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
+    untimed: tuple[str, ...]  # variables that differed in the run, and cost it time only
 
 
 @dataclass(frozen=True)
@@ -70,12 +98,8 @@ class Findings:
     @cached_property
     def cells(self) -> tuple[tuple[Comparison, CellComparison], ...]:
         """The new server's cells that have a ratio, the worst first, with their runs."""
-        every = (
-            (run, cell)
-            for run in self.runs
-            for cell in run.cells
-            if cell.cell.server == self.new and cell.ratio is not None
-        )
+        both = ((run, cell) for run in self.runs for cell in run.cells)
+        every = (each for each in both if each[1].cell.server == self.new and each[1].ratio is not None)
         return tuple(sorted(every, key=lambda each: each[1].ratio.estimate if each[1].ratio else 1.0))
 
     @property
@@ -86,7 +110,7 @@ class Findings:
     @cached_property
     def changes(self) -> tuple[CountChange, ...]:
         """Kinds of statement on the new server, those that cost most more first."""
-        every = losses.kinds(self.counted, self.new) if self.counted else ()
+        every = kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
 
     @cached_property
@@ -101,7 +125,7 @@ class Findings:
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
-        """Those that changed."""
+        """The plans that changed."""
         return {place: change for place, change in self.compared.items() if change.changed}
 
     def plan(self, change: CountChange) -> str:
@@ -160,12 +184,10 @@ class Findings:
         judged = (each.verdict for each in self.changes if each.ratio)
         verdicts = [*(cell.verdict for _, cell in self.cells), *judged]
         differs = (
-            *(each for each in verdicts if each in CHANGED),
-            *(each for each in self.changes if each.lacks),
-            *self.plans, *self.fates, *(self.document.results or ()),
-            *(each for each in self.variables if each.notable),
+            any(each in CHANGED for each in verdicts), any(each.lacks for each in self.changes), self.plans,
+            self.fates, self.document.results, any(each.notable for each in self.variables),
         )  # fmt: skip
-        return Verdict.EQUIVALENT in verdicts and not differs
+        return Verdict.EQUIVALENT in verdicts and not any(differs)
 
     @property
     def suspects(self) -> tuple[str, ...]:
@@ -200,11 +222,7 @@ class Findings:
         return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
     def workloads_to_restore(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
-        """Workloads with kinds that cost more or are planned in another way, as the command line names them.
-
-        One's own, then those with losses, then those whose throughput is timed, then those whose kinds
-        execute least: such are sent most. The first, and those with which there are at most so many kinds.
-        """
+        """Workloads with kinds that cost more or have other plans: own, lost, timed, often sent first."""
         if self.counted is None:
             return ()
         costs: Counter[str] = Counter()
@@ -228,51 +246,41 @@ class Findings:
     @property
     def to_restore(self) -> frozenset[tuple[str, str]]:
         """The kinds that cost more, or that are planned in another way."""
-        lost = (losses.place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
+        lost = (place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
         return frozenset((*lost, *self.plans))
 
     @property
     def changes_of_workloads(self) -> dict[str, float]:
         """By workload, the largest change of its kinds, as a logarithm without sign."""
-        largest: dict[str, float] = {}
-        for change in self.counted.changes if self.counted else ():
-            if change.server == self.new and change.ratio is not None:
-                size = abs(math.log(change.ratio.estimate))
-                largest[change.workload] = max(size, largest.get(change.workload, 0.0))
-        return largest
+        every = self.counted.changes if self.counted else ()
+        own = [change for change in every if change.server == self.new and change.ratio is not None]
+        own.sort(key=lambda change: abs(math.log(interval(change).estimate)))
+        return {change.workload: abs(math.log(interval(change).estimate)) for change in own}
 
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
         """The effect of each old value, the most helpful first."""
-        return tuple(
-            sorted(
-                self._restored(), key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves))
-            )
-        )
+        labels = (label for label in self.document.trials if label not in (ALL, OFF))
+        every = [self._restored(self.restored, label) for label in labels] if self.restored else []
+        every.sort(key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves)))
+        return tuple(every)
 
-    def _restored(self) -> Iterator[Restored]:
-        if self.restored is None:
-            return
-        failures = {failure.server: failure.reason for failure in self.restored.document.failures}
-        for label, setting in self.document.trials.items():
-            if label not in (ALL, OFF):
-                changes = [*losses.kinds(self.restored, label)]
-                lost = self._restorable(label)
-                less = [each for each in changes if each.verdict is Verdict.IMPROVED]
-                yield Restored(
-                    setting=setting,
-                    restores=tuple(each for each in less if losses.place(each) in lost),
-                    saves=tuple(each for each in less if losses.place(each) not in lost),
-                    cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
-                    plans=tuple(self._plans_restored(label)),
-                    failed=failures.get(label, ""),
-                )
+    def _restored(self, counted: CountComparison, label: str) -> Restored:
+        failures = {each.server: each.reason for each in counted.document.failures if not each.kind}
+        changes, lost = [*kinds(counted, label)], self._restorable(label)
+        less = [each for each in changes if each.verdict is Verdict.IMPROVED]
+        return Restored(
+            setting=self.document.trials[label],
+            restores=tuple(each for each in less if place(each) in lost),
+            saves=tuple(each for each in less if place(each) not in lost),
+            cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
+            plans=tuple(self._plans_restored(counted, label)), failed=failures.get(label, ""),
+        )  # fmt: skip
 
-    def _plans_restored(self, label: str) -> Iterator[PlanChange]:
+    def _plans_restored(self, counted: CountComparison, label: str) -> Iterator[PlanChange]:
         """The changed plans that are the old server's again in a trial."""
-        assert self.restored is not None  # of trials
         for (workload, kind), change in self.plans.items():
-            tried = self.restored.document.plans.get(workload, ())
+            tried = counted.document.plans.get(workload, ())
             again = plan_changes.compared((change.base, *tried), self.old, label)
             if any(each.kind == kind and not each.changed for each in again):
                 yield change
@@ -283,7 +291,7 @@ class Findings:
         Without a feature that the old server has, too, both need fewer instructions: what is left then must
         certainly be less than the loss. Several features were not counted one by one.
         """
-        lost = {losses.place(loss.change): loss.change for loss in self.losses}
+        lost = {place(loss.change): loss.change for loss in self.losses}
         off = self.document.trials.get(OFF, "")
         if self.document.trials[label] not in off.split("+"):
             return lost
@@ -291,7 +299,7 @@ class Findings:
         return {
             place
             for place, change in lost.items()
-            if place in left and losses.interval(left[place]).high < losses.interval(change).low
+            if place in left and interval(left[place]).high < interval(change).low
         }
 
     @cached_property
@@ -300,7 +308,7 @@ class Findings:
         trials = self.document.trials
         left = self._left(ALL if ALL in trials else next(iter(trials), ""))
         return tuple(
-            Loss(change, left.get(losses.place(change)))
+            Loss(change, left.get(place(change)))
             for change in self.changes
             if change.verdict is Verdict.REGRESSED
         )
@@ -309,8 +317,8 @@ class Findings:
         """The kinds of a trial beside the old server without the same features."""
         if self.restored is None or OFF not in self.document.trials:
             return {}
-        of_trial = losses.kinds(counts.compare(self.restored.document, OFF), label)
-        return {losses.place(change): change for change in of_trial if change.ratio is not None}
+        of_trial = kinds(counts.compare(self.restored.document, OFF), label)
+        return {place(change): change for change in of_trial if change.ratio is not None}
 
     @cached_property
     def worst(self) -> Worst | None:
@@ -326,30 +334,20 @@ class Findings:
             kinds = lost[:1]
         if not (slower or kinds):
             return None
-        places = {losses.place(change) for change in kinds}
-        restored_by = (
-            each.setting
-            for each in self.restorations
-            if not places.isdisjoint(map(losses.place, each.restores))
-        )
+        places = {place(change) for change in kinds}
+        restored_by = (each.setting for each in self.restorations if places & {*map(place, each.restores)})
         return Worst(
-            workload=slower[0][1].cell.workload if slower else kinds[0].workload,
-            kinds=tuple(kinds),
-            throughput=slower[0] if slower else None,
-            tested=bool(places) and places <= self.tried,
-            restored_by=tuple(restored_by),
-            untimed=_untimed(*slower[0]) if slower else (),
-        )
+            workload=slower[0][1].cell.workload if slower else kinds[0].workload, kinds=tuple(kinds),
+            throughput=slower[0] if slower else None, tested=bool(places) and places <= self.tried,
+            restored_by=tuple(restored_by), untimed=_untimed(*slower[0]) if slower else (),
+        )  # fmt: skip
 
     @property
     def tried(self) -> set[tuple[str, str]]:
         """The kinds that were counted with an old value."""
         changes = self.restored.changes if self.restored else ()
-        return {
-            losses.place(each)
-            for each in changes
-            if each.ratio is not None and each.server in self.document.trials and each.server != OFF
-        }
+        labels = self.document.trials.keys() - {OFF}
+        return {place(each) for each in changes if each.ratio is not None and each.server in labels}
 
     @property
     def time_suspects(self) -> tuple[tuple[Comparison, CellComparison] | None, tuple[str, ...]]:
@@ -372,10 +370,7 @@ class Findings:
 
     @property
     def explained(self) -> float | None:
-        """The share of the worst loss's instructions that settings explain, as its workload sends them.
-
-        None, unless all kinds that cost more were counted with the settings, and are of one workload.
-        """
+        """The share of the worst loss that settings explain; None, unless all its kinds were counted."""
         if self.worst is None or self.counted is None:
             return None
         workload = self.worst.workload
@@ -385,12 +380,30 @@ class Findings:
         sent = {(kind.workload, kind.name): kind.per_transaction for kind in self.counted.document.kinds}
         lost = still = 0.0
         for loss in dearer:
-            change, times = loss.change, sent[losses.place(loss.change)]
+            change, times = loss.change, sent[place(loss.change)]
             if change.workload != workload or not times or loss.left is None or change.base is None:
                 return None
-            lost += times * change.base.mean * (losses.interval(change).estimate - 1)
-            still += times * change.base.mean * (losses.interval(loss.left).estimate - 1)
+            lost += times * change.base.mean * (interval(change).estimate - 1)
+            still += times * change.base.mean * (interval(loss.left).estimate - 1)
         return 1 - still / lost if lost else None
+
+
+def kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:
+    """Every kind on a server; a whole transaction only of a workload that has nothing else."""
+    whole = (TRANSACTION, MIX)
+    in_parts = {kind.workload for kind in comparison.document.kinds if kind.name not in whole}
+    for change in comparison.changes:
+        if change.server == server and (change.kind not in whole or change.workload not in in_parts):
+            yield change
+
+
+def place(change: CountChange) -> tuple[str, str]:
+    return change.workload, change.kind
+
+
+def interval(change: CountChange) -> Interval:
+    assert change.ratio is not None  # of what is judged
+    return change.ratio
 
 
 def _untimed(run: Comparison, cell: CellComparison) -> tuple[str, ...]:

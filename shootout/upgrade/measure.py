@@ -30,7 +30,7 @@ from shootout.servers.sources import installations, reference
 from shootout.settings import differences
 from shootout.upgrade import configuration, judge, question
 from shootout.upgrade.documents import UPGRADES
-from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, DataDirectory, Part, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, PARTS, DataDirectory, Part, UpgradeDocument
 
 PROFILE, STATEMENTS = "upgrade", "statements"
 # Shares of the time left, as far as the parts are wanted and not done.
@@ -67,11 +67,7 @@ class Way:
 
 
 def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, report: REPORT) -> Path:
-    """Answer what the document does not answer yet; returns its file. Call this from the main thread.
-
-    A part that fails is left out, with its reason. Raises InputError if another process answers it, and
-    MeasureError if the document cannot be written.
-    """
+    """Answer what is open; returns the document's file. Call this from the main thread."""
     results = out / "results"
     path = UPGRADES.path_of(results, document.upgrade)
     with campaign.writing(path.parent, document.upgrade, "upgrade"):
@@ -82,13 +78,13 @@ def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, re
 
 
 def _answer(session: _Session) -> None:
-    session.write()
-    session.do("settings", session.settings)
-    session.do("data", session.data)
-    session.do("statements", session.statements)
-    session.do("results", session.compare_rows)
-    session.do("restoring", session.restoring)
-    session.do("time", session.time)
+    session.keep()
+    answers = (
+        session.settings, session.data, session.statements, session.compare_rows, session.restoring,
+        session.time,
+    )  # fmt: skip
+    for part, answer in zip(PARTS, answers, strict=True):
+        session.do(part, answer)
 
 
 @dataclass
@@ -106,32 +102,26 @@ class _Session:
         """Show progress; the time left is the budget's, as each part knows only its own."""
         self.tell(replace(progress, left_s=max(0.0, 60 * self._left())))
 
-    def write(self) -> None:
-        UPGRADES.write(self.results, self.document.upgrade, self.document)
-
     def keep(self, **found: object) -> None:
         """Add what a part found."""
         self.document = replace(self.document, **found)
-        self.write()
-
-    def leave_out(self, part: Part, why: str) -> None:
-        self.keep(left_out={**self.document.left_out, part: why})
+        UPGRADES.write(self.results, self.document.upgrade, self.document)
 
     def do(self, part: Part, answer: Callable[[], None]) -> None:
         """Answer a part, unless it is done or not wanted."""
         if part in self.document.done:
             return
-        if part in self.way.without:
-            self.leave_out(part, AS_ASKED)
-            return
-        self.observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
-        try:
-            answer()
-        except (InputError, MeasureError) as error:
-            self.leave_out(part, str(error))
-        else:
-            others = {name: why for name, why in self.document.left_out.items() if name != part}
-            self.keep(done=(*self.document.done, part), left_out=others)
+        why, others = AS_ASKED, {name: why for name, why in self.document.left_out.items() if name != part}
+        if part not in self.way.without:
+            self.observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
+            try:
+                answer()
+            except (InputError, MeasureError) as error:
+                why = str(error)
+            else:
+                self.keep(done=(*self.document.done, part), left_out=others)
+                return
+        self.keep(left_out={**others, part: why})
 
     # --- parts ------------------------------------------------------------------------------------
 
@@ -145,12 +135,12 @@ class _Session:
                 options.append(profile.options_of(program.version))
                 probes.append(configuration.probe(program, options[-1], directory / str(number)))
         fates = tuple(configuration.fates((options[0], options[1]), probes[0], probes[1]))
+        variables = (dict(differences.of_behaviour(each.variables)) for each in probes)
+        versions = (each.version for each in probes)
+        labels = self.document.labels
         self.keep(
-            variables={
-                label: dict(differences.of_behaviour(probe.variables))
-                for label, probe in zip(self.document.labels, probes, strict=True)
-            },
-            versions=dict(zip(self.document.labels, (each.version for each in probes), strict=True)),
+            variables=dict(zip(labels, variables, strict=True)),
+            versions=dict(zip(labels, versions, strict=True)),
             options=fates,
         )
         question.write_settings(self.document, self.results)
@@ -205,12 +195,9 @@ class _Session:
             *(f"{name}={self._with(text, trial)}" for name, trial in trials.items()),
             f"{judge.OFF}={self._with(old, off) if off else old}",
         ]
+        workloads = ",".join(losses)
         plan = self._plan(
-            STATEMENTS,
-            servers=",".join(servers),
-            workloads=",".join(losses),
-            budget=minutes,
-            set=COUNTED_ROWS,
+            STATEMENTS, servers=",".join(servers), workloads=workloads, budget=minutes, set=COUNTED_ROWS
         )
         self.document = replace(self.document, trials=trials | {judge.OFF: off})
         self.keep(restoring=self._below(self._count(plan, "restoring", answer.to_restore)))
@@ -253,7 +240,9 @@ class _Session:
             if minutes < PART_MIN and legs[number].endswith(LARGE):
                 return  # the answer says that it was not tested
             if minutes < PART_MIN:
-                raise InputError(f"the budget of {self.document.budget_min:g} minutes is spent; give it more")
+                raise InputError(
+                    f"the budget of {self.document.budget_min:g} minutes is spent; --budget extends it"
+                )
             plan = self._plan(
                 PROFILE, servers=",".join(f"{self._server(at)}{legs[number]}" for at in (0, 1)),
                 workloads=self._workloads(), budget=f"{minutes:.2f}",
@@ -338,9 +327,5 @@ def _started(new: ManagedServer, template: dataset.Template, home: Path) -> Data
     if reason:
         reason = without_values(configuration.cause(f"{reason.splitlines()[0]}\n{log}"))
     told = [text for text in configuration.warnings(log) if text != reason][:TOLD_MAX]
-    return DataDirectory(
-        started=not reason,
-        seconds=round(seconds, 1),
-        same_rows=same,
-        told=tuple(filter(None, (reason, *told))),
-    )
+    told = [*filter(None, (reason, *told))]
+    return DataDirectory(started=not reason, seconds=round(seconds, 1), same_rows=same, told=tuple(told))

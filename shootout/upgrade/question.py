@@ -1,24 +1,33 @@
-"""The question: the servers, the user's my.cnf, and answers that another machine began."""
+"""The question: servers, my.cnf, an answer that another machine began; checks before anything starts."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 from msgspec.structs import replace
 
-from shootout import __version__, files
+from shootout import __version__, files, steps
 from shootout.count.documents import COUNTS
 from shootout.document import journal
 from shootout.errors import InputError
+from shootout.inputs.options import Selection
+from shootout.measure.plan import Plan
+from shootout.paths import cache_folder
 from shootout.runner import fitting
-from shootout.servers.sources import reference
+from shootout.servers.sources import catalogue, reference
+from shootout.servers.sources.fetch import packages
+from shootout.servers.sources.trees import Tree
 from shootout.settings import layers
 from shootout.settings.profiles import SettingsProfile
 from shootout.upgrade import configuration
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import PARTS, UpgradeDocument
+
+LARGE_MIN = 30.0  # minutes of a budget that measures data larger than memory, too
+COUNTED_MIN = 20.0  # below, some of the catalogue's statements are left out
 
 
 def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> UpgradeDocument:
@@ -52,11 +61,7 @@ def _label(text: str) -> str:
 
 
 def servers_again(path: Path, given: tuple[str, str]) -> tuple[str, str]:
-    """The references of the servers to start for an earlier answer: its own, or the given ones.
-
-    The document may come from anywhere, so only the user names a program that is not of the catalogue.
-    Raises InputError.
-    """
+    """The servers to start for an earlier answer; only the user names a program of his own."""
     earlier = UPGRADES.read(path)
     if any(given):
         labels = begin(*given, "", "", "").labels if all(given) else given
@@ -68,7 +73,7 @@ def servers_again(path: Path, given: tuple[str, str]) -> tuple[str, str]:
     for label, text in zip(earlier.labels, earlier.references, strict=True):
         if not _is_catalogued(text):
             raise InputError(
-                f"{path}: {label} is {text!r}, which is not of the catalogue\nTo start such a program, name "
+                f"{path}: {label} is {text!r}, which is not in the catalogue\nTo start such a program, name "
                 f"both servers: {' '.join(f'{name}=SERVER' for name in earlier.labels)} --again {path}"
             )
     return old, new
@@ -82,11 +87,7 @@ def _is_catalogued(text: str) -> bool:
 
 
 def again(path: Path, servers: tuple[str, str], results: Path) -> UpgradeDocument:
-    """Begin an answer with all of an earlier one that holds anywhere; copy its documents to the results.
-
-    `servers`: their references here. Raises InputError if the earlier one, or a document that it names,
-    cannot be read, or would replace another one.
-    """
+    """Begin with all of an earlier answer that holds anywhere; copy its documents. Raises InputError."""
     earlier, folder = UPGRADES.read(path), path.resolve().parents[1]
     asked = begin(*servers, "", earlier.workload, earlier.workloads)
     for name in filter(None, (earlier.statements, earlier.restoring)):
@@ -111,7 +112,7 @@ def _copy(source: Path, target: Path) -> None:
         if not target.exists():
             files.replace(target, content)
         elif files.read(target) != content:
-            raise InputError(f"{target}: differs from {source}, which would replace it")
+            raise InputError(f"{target}: differs from {source}, which would replace it; choose another --out")
     except OSError as error:
         raise InputError(f"{source}: cannot be copied: {error.strerror}") from None
 
@@ -134,3 +135,49 @@ def require_counted(path: Path, document: UpgradeDocument) -> None:
     for label in document.labels:
         if label not in counted:
             raise InputError(f"{path}: {label} is not in it; its servers are {', '.join(counted)}")
+
+
+def require(document: UpgradeDocument, profile: str, written: Sequence[Path]) -> None:
+    """Raise InputError for a server, a workload or a file to write with which parts could only fail."""
+    for path in written:
+        with files.writing(path):
+            files.require_writable(path)
+    for text in document.references:
+        _require_server(text)
+    if document.workload or document.workloads:
+        plan(document, profile)
+
+
+def plan(document: UpgradeDocument, profile: str) -> Plan:
+    """Plan to measure its servers with its own workloads, if it has any. Raises InputError."""
+    pairs = zip(document.labels, document.references, strict=True)
+    servers = ",".join(f"{label}={reference.parse(text).text}" for label, text in pairs)
+    given = ",".join(filter(None, (document.workload, document.workloads)))
+    chosen = {"workloads": given} if given else {}
+    budget = f"{document.budget_min:g}"
+    return steps.plan(Selection.read(profile=profile, servers=servers, budget=budget, **chosen))
+
+
+def _require_server(text: str) -> None:
+    server = reference.parse(text)
+    if server.source == "path" and "://" not in server.target:
+        Tree.inspect(Path(server.target))
+        return
+    if server.source != "catalogue":
+        return
+    sources = catalogue.load()[server.target].sources
+    if any(packages.target(server.target, source, cache_folder()).is_dir() for source in sources):
+        return
+    lacks = [packages.missing(source) for source in sources]
+    if None not in lacks:
+        raise InputError(f"{server.target}: cannot be fetched here: {'; '.join(map(str, lacks))}")
+
+
+def does_not_fit(document: UpgradeDocument, without: Collection[str]) -> Iterator[str]:
+    """Name the parts that the budget has no time for."""
+    given = f"--budget {document.budget_min:g}"
+    counts = "statements" not in without and not document.workloads
+    if document.budget_min < COUNTED_MIN and counts:
+        yield f"{given}: statements are counted as far as there is time, your own first"
+    if document.budget_min < LARGE_MIN and "time" not in without and not document.settings:
+        yield f"{given}: data larger than memory is not measured (from --budget {LARGE_MIN:g} on)"

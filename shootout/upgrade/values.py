@@ -10,7 +10,7 @@ from shootout.model.value import Quantity, Value
 
 Part = Literal["settings", "data", "statements", "results", "restoring", "time"]
 PARTS: tuple[Part, ...] = ("settings", "data", "statements", "results", "restoring", "time")
-DURABLE = "production"  # the settings profile that flushes each commit
+DURABLE = "production"  # the settings that flush each commit
 LARGE = "io-bound"  # the one with a buffer pool of a fifth of the data
 AS_ASKED = "left out as asked"
 Reader = Literal["both", "old", "new"]
@@ -27,7 +27,7 @@ class OptionFate(Value):
     new: str | None
     renamed: str = ""  # the variable's name on the new server
     refused: str = ""  # why a server does not start with it, or with a part of it
-    told: str = ""  # what the new server's log says of it, and the old one's does not
+    told: str = ""  # the message on it in the new server's log alone
     read_by: Reader = "both"  # one: its group is of that version
 
 
@@ -71,7 +71,7 @@ class UpgradeDocument(Value):
 
     @property
     def own(self) -> tuple[str, ...]:
-        """The workloads that are files: one's own statements, however given."""
+        """The workloads that are files: the user's statements, however given."""
         given = (self.workload, *self.workloads.split(","))
         return tuple(dict.fromkeys(each for each in given if each.endswith((".toml", ".sql"))))
 

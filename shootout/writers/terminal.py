@@ -10,7 +10,7 @@ from typing import Literal, Self, TextIO
 
 import rich.progress
 import rich.table
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.measure import Measurement
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -22,7 +22,6 @@ from shootout.characters import visible
 from shootout.figures import duration
 from shootout.model.run import Progress
 from shootout.model.verdict import Verdict
-from shootout.numbers import plain_percent
 
 BAR_WIDTH = 28  # characters
 LOG_EVERY_S = 10.0  # between two lines of progress in a log, at least
@@ -39,13 +38,15 @@ WIDTH_MAX = 1000  # columns of a table; wider than any terminal
 
 
 class Display:
-    """A run's progress: one live line on a terminal; elsewhere at most one line every LOG_EVERY_S."""
+    """A run's progress: live on a terminal; elsewhere a line per start, and at most one every LOG_EVERY_S."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
         self._clock = clock
         self._began_s = clock()
         self._next_s = self._began_s
+        self._done = 0.0  # the share of the time that is over; it never goes back
+        self._changes: tuple[str, ...] = ()
         self._live = (
             Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
         )
@@ -66,48 +67,42 @@ class Display:
         now_s = self._clock()
         if progress.stage == "note":
             say(self._console, progress.detail)
-        elif self._live is not None:
-            self._live.update(_live_line(progress, now_s - self._began_s))
-        elif now_s >= self._next_s:
+            return
+        self._changes = progress.changes or self._changes
+        extent = self._extent(now_s - self._began_s, progress.left_s)
+        if self._live is not None:
+            changes = (_text(f"  {change}") for change in self._changes)
+            self._live.update(Group(self._line(_activity(progress), extent), *changes))
+        elif now_s >= self._next_s or progress.stage == "changes":
             self._next_s = now_s + LOG_EVERY_S
-            say(self._console, _log_line(progress, now_s - self._began_s))
+            say(self._console, "; ".join(filter(None, (_activity(progress), extent))))
 
+    def _extent(self, elapsed_s: float, left_s: float | None) -> str:
+        """Say how much of the whole run is done and left; nothing where neither is known."""
+        if left_s is not None:
+            self._done = max(self._done, elapsed_s / max(elapsed_s + left_s, 1e-9))
+        left = "" if left_s is None else f", ≤ {duration(left_s)} left"
+        return f"{self._done:.0%} done{left}" if left or self._done else ""
 
-def _live_line(progress: Progress, elapsed_s: float) -> Text:
-    """Draw how much of the whole run is done and left, and what is being measured."""
-    if progress.left_s is None:
-        return _text(_activity(progress))
-    filled = round(BAR_WIDTH * _done(elapsed_s, progress.left_s))
-    line = Text("━" * filled, style="cyan", no_wrap=True, overflow="ellipsis")
-    line.append("─" * (BAR_WIDTH - filled), style="dim")
-    line.append(f" {_extent(elapsed_s, progress.left_s)}  ", style="default")
-    return line.append(visible(_activity(progress)), style="dim")
-
-
-def _log_line(progress: Progress, elapsed_s: float) -> str:
-    if progress.left_s is None:
-        return _activity(progress)
-    return f"{_activity(progress)}; {_extent(elapsed_s, progress.left_s)}"
-
-
-def _extent(elapsed_s: float, left_s: float) -> str:
-    return f"{_done(elapsed_s, left_s):.0%} done, ≤ {duration(left_s)} left"
-
-
-def _done(elapsed_s: float, left_s: float) -> float:
-    return elapsed_s / max(elapsed_s + left_s, 1e-9)
+    def _line(self, activity: str, extent: str) -> Text:
+        if not extent:
+            return _text(activity)
+        filled = round(BAR_WIDTH * self._done)
+        line = Text("━" * filled, style="cyan", no_wrap=True, overflow="ellipsis")
+        line.append("─" * (BAR_WIDTH - filled), style="dim")
+        line.append(f" {extent}  ", style="default")
+        return line.append(visible(activity), style="dim")
 
 
 def _activity(progress: Progress) -> str:
     if not progress.start:
         return f"preparing {progress.detail}"
     if not progress.block:
-        return f"start {progress.start}: starting {progress.detail}"
+        doing = "" if progress.stage == "changes" else "starting "
+        return f"start {progress.start}: {doing}{progress.detail}"
     where = f"start {progress.start}: {progress.block} ({progress.block_number}/{progress.blocks})"
     what = f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
-    half_width = progress.half_width
-    precision = "" if half_width is None else f", ± {plain_percent(half_width)} so far"
-    return f"{where}, {what}{precision}"
+    return f"{where}, {what}"
 
 
 def console(file: TextIO) -> Console:

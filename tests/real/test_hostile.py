@@ -42,7 +42,7 @@ ACTING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202
 
 
 class HangError(BaseException):
-    """Neither shootout nor hypothesis goes on after it."""
+    """Neither shootout nor hypothesis continues after it."""
 
 
 @contextmanager
@@ -254,7 +254,7 @@ WITHOUT_PAGE = (*LEFT_OUT, "baseline", "map")
 
 
 class Told(NamedTuple):
-    """All that is said of a document with hostile texts."""
+    """Everything printed about a document with hostile texts."""
 
     kind: str
     text: str  # of CHANGES

@@ -151,7 +151,7 @@ def a_server(label: str = BASE, **changes: object) -> ServerRecord:
             setting(
                 "query_cache_bytes", "1048576", None if new else "1048576",
                 *(() if new else ("query_cache_type", "query_cache_size")),
-                lacking=new, note=lacking if new else "",
+                **({"variables": (), "lacking": True, "note": lacking} if new else {}),
             ),
             setting("isolation", None, "REPEATABLE-READ", "transaction_isolation" if new else "tx_isolation"),
             setting("character_set", None, "utf8mb4" if new else "latin1", "character_set_server"),
@@ -167,7 +167,8 @@ def a_server(label: str = BASE, **changes: object) -> ServerRecord:
                 ),
                 Warning(
                     code="settings-lacking",
-                    text=f"query_cache_bytes: requested 1048576, which this version lacks ({lacking}).",
+                    text="query_cache_type and query_cache_size: requested 1048576, which this version lacks "
+                    f"({lacking}).",
                 ),
             )
             if new

@@ -1,4 +1,4 @@
-"""Processes that stand still."""
+"""Processes that are stopped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE_S = 60.0
 
 @contextmanager
 def standing_still(pid: int) -> Iterator[None]:
-    """Stop a process; it goes on afterwards.
+    """Stop a process; it continues afterwards.
 
     The signal only asks: on a busy machine a thread may still answer before it is stopped as the others are.
     """

@@ -85,10 +85,7 @@ def test_a_run_whose_undecided_cells_fail_is_not_the_last() -> None:
 @pytest.mark.parametrize("field", ["markdown", "junit_xml"])
 def test_where_a_summary_goes_is_looked_at_before_anything_is_measured(field: str, tmp_path: Path) -> None:
     missing = tmp_path / "missing" / "summary"
-    for path, reason in (
-        (tmp_path, "Is a directory"),
-        (Path(__file__) / "summary", "Not a directory"),
-    ):
+    for path, reason in ((tmp_path, "Is a directory"), (Path(__file__) / "summary", "Not a directory")):
         request = Request(Selection.read(), tmp_path, **{field: path})  # type: ignore[arg-type]
         with pytest.raises(InputError, match=rf"^{path}: cannot be written: {reason}$"):
             app.prepare(request)

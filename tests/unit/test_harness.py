@@ -8,7 +8,6 @@ from msgspec import structs
 from shootout import app, harness
 from shootout.conclusion import Conclusion, Request
 from shootout.document import journal
-from shootout.errors import INTERRUPTED
 from shootout.inputs.options import Selection
 from tests.support import builders
 
@@ -40,7 +39,7 @@ def test_an_undecided_run_that_fails_is_no_wrong_usage(reporter: harness._Report
     assert reporter.exit_code(4) == 4
 
 
-def test_an_interruption_is_told_and_is_no_usage_error(
+def test_the_reason_of_an_exit_is_told(
     reporter: harness._Reporter, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(pytest.exit.Exception) as stopped:
@@ -50,15 +49,14 @@ def test_an_interruption_is_told_and_is_no_usage_error(
     with pytest.raises(KeyboardInterrupt) as interrupted:
         raise KeyboardInterrupt
     reporter.pytest_keyboard_interrupt(interrupted)
-    assert reporter.exit_code(pytest.ExitCode.INTERRUPTED) == INTERRUPTED
-    assert capsys.readouterr().err == "shootout: interrupted; all servers are stopped\n"
+    assert (reporter.interrupted, capsys.readouterr().err) == (True, "")
 
 
 @pytest.mark.parametrize(
     ("started", "resume", "told"),
     [("2026-01-01", False, False), ("9999-01-01", False, True), ("2026-01-01", True, True)],
 )
-def test_only_this_run_is_offered_to_go_on(started: str, resume: bool, told: bool, tmp_path: Path) -> None:
+def test_only_this_run_is_said_so_far(started: str, resume: bool, told: bool, tmp_path: Path) -> None:
     run = builders.a_run()
     header = structs.replace(run.header, started=started)
     writer = journal.Writer(tmp_path / "results", header.run)
@@ -66,13 +64,13 @@ def test_only_this_run_is_offered_to_go_on(started: str, resume: bool, told: boo
     for start in run.starts:
         writer.append(start)
     reporter = harness._Reporter(app.prepare(Request(Selection.read(resume=resume), tmp_path)))
-    command = f"shootout run --profile quick --out {tmp_path} --resume"
-    newest, offered = reporter._go_on()
-    assert offered == (command if told else "")
-    assert (newest is not None) == told
-    if newest is not None:
-        assert " is slower than " in reporter._so_far(newest)
-        assert (tmp_path / "site" / "index.html").exists()
+    if not told:
+        assert reporter.so_far() == ()
+        return
+    found, page = reporter.so_far()
+    assert " is slower than " in found
+    assert page == f"its page: {(tmp_path / 'site' / 'index.html').as_uri()}"
+    assert (tmp_path / "site" / "index.html").exists()
 
 
 def test_only_what_is_no_failed_cell_is_shown_and_means_that_measuring_failed(

@@ -23,6 +23,7 @@ OF_THE_CACHE = (
     "soak --servers mysql-5.7.22 --out {out}",
     "count --base mysql-5.7.22 --head mysql-8.0.12 --out {out}",
     "bisect --over mysql-5.7.22,mysql-8.0.12 --out {out}",
+    "upgrade mysql-5.7.22 mysql-8.0.12 --out {out}",
 )
 OF_RESULTS = (
     "explain --out {shut}",
@@ -62,7 +63,8 @@ def test_a_cache_that_cannot_be_read_is_named(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(shut))
     assert refused(command.format(out=tmp_path / "out"), capsys) == (
-        f"shootout: {shut}/shootout: cannot be read: File name too long; name another place by XDG_CACHE_HOME"
+        f"shootout: {shut}/shootout: cannot be read: File name too long; "
+        "choose another place with XDG_CACHE_HOME"
     )
 
 

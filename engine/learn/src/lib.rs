@@ -111,15 +111,9 @@ impl Reader {
 
     fn read(&mut self, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line); // copied by Windows, or sent so by a client
-        let learner = &mut self.learner;
         if line.ends_with(b"started with:") && line.windows(11).any(|window| window == b", Version: ") {
             self.banner = 2;
-            match &mut self.format {
-                Format::Unknown => {}
-                Format::Slow(slow) => slow.flush(learner),
-                Format::General(general) => general.flush(learner),
-            }
-            return;
+            return self.flush();
         }
         if self.banner > 0 {
             self.banner -= 1;
@@ -135,6 +129,7 @@ impl Reader {
                 self.format = Format::General(General::default());
             }
         }
+        let learner = &mut self.learner;
         match &mut self.format {
             Format::Unknown => learner.unreadable(OUTSIDE),
             Format::Slow(slow) => slow.line(line, learner),
@@ -153,6 +148,10 @@ impl Reader {
             let line = std::mem::take(&mut self.line);
             self.read(&line);
         }
+        self.flush();
+    }
+
+    fn flush(&mut self) {
         match &mut self.format {
             Format::Unknown => {}
             Format::Slow(slow) => slow.flush(&mut self.learner),

@@ -317,23 +317,10 @@ pub const COURSE: Course = Course { ramp: Duration::ZERO, window: WINDOW, transa
 
 /// A slice of the engine's first server, which must end soon.
 pub fn run(engine: &mut Engine, window: Duration, timeout: Duration) -> Result<Tally, Failure> {
-    slice_of(engine, 0, window, timeout)
-}
-
-fn slice_of(
-    engine: &mut Engine,
-    server: usize,
-    window: Duration,
-    timeout: Duration,
-) -> Result<Tally, Failure> {
     let began = Instant::now();
-    let result = engine.slice(server, Course { window, ..COURSE }, timeout, &|| began.elapsed() < SOON);
+    let result = engine.slice(0, Course { window, ..COURSE }, timeout, &|| began.elapsed() < SOON);
     assert!(began.elapsed() < SOON, "{result:?}");
     result
-}
-
-pub fn slice(engine: &mut Engine, server: usize, timeout: Duration) -> Result<Tally, Failure> {
-    slice_of(engine, server, WINDOW, timeout)
 }
 
 /// One slice of `window` over new connections, which are closed afterwards.

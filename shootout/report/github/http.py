@@ -48,10 +48,9 @@ def send(what: str, request: urllib.request.Request) -> bytes:
     except HTTPError as error:
         with error:
             raise MeasureError(f"{what}: HTTP {error.code} {error.reason}") from None
-    except URLError as error:
-        raise MeasureError(f"{what}: {error.reason}") from None
     except (OSError, HTTPException) as error:
-        raise MeasureError(f"{what}: {error or type(error).__name__}") from None
+        why = error.reason if isinstance(error, URLError) else error
+        raise MeasureError(f"{what}: {why or type(error).__name__}") from None
     if len(content) > RESPONSE_MAX:
         raise MeasureError(f"{what}: the response is larger than {RESPONSE_MAX >> 20} MiB")
     return content

@@ -25,7 +25,8 @@ def examine(run: Run) -> Answer:
          lambda found: found["permission"] in ("admin", "write")),
         (f"asking by the label {label}", f"labels/{label}", lambda found: "name" in found),
         (f"workflows on {main} that answer requests and comment", "actions/workflows",
-         lambda found: {"request", "comment"} <= _active(found["workflows"])),
+         lambda found: {"request", "comment"}
+         <= {each["name"] for each in found["workflows"] if each["state"] == "active"}),
         (f"builds that gates find in the cache of {main}", cached, lambda found: found["total_count"] > 0),
         ("reviewers before a fork's code runs", f"environments/{environment}",
          lambda found: any(rule["type"] == "required_reviewers" for rule in found["protection_rules"])),
@@ -51,10 +52,6 @@ def examine(run: Run) -> Answer:
         listed = str(error)
     run.sum_up(f"| listed checks of one name, after a failed and a successful one | {listed} |")
     return {}
-
-
-def _active(workflows: Any) -> set[str]:
-    return {each["name"] for each in workflows if each["state"] == "active"}
 
 
 def _steps(found: Any) -> set[str]:

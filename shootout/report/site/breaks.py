@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from shootout import characters
 
 WHOLE_MAX = 20  # characters that stay on one line: they fit a headline on a phone
+HANG_MAX = 20  # characters: beyond, a phone has no room
 OPTION_MAX = 34  # characters of an option with its value that stay on one line
 # A name such as `mysql-8.0.12`, which browsers would break after the hyphen, or a character to break after.
 _PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]")
@@ -39,3 +40,13 @@ def _option(text: str) -> Markup:
     if len(text) <= OPTION_MAX:
         return Markup('<span class="whole">{}</span>').format(text)
     return Markup('<span class="whole">{}</span>{}{}').format(name, space, breakable(value))
+
+
+def hanging(text: str) -> Markup:
+    """Lines of a plan, which wrap below their own beginnings: the indentation is what they mean."""
+    return Markup("").join(
+        Markup('<span style="--at: {}">{}\n</span>').format(
+            min(len(line) - len(line.lstrip()), HANG_MAX) + 3, line
+        )
+        for line in characters.visible(text).splitlines()
+    )

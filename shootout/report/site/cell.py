@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from shootout import figures
 from shootout.answer import Answer, Topic, beside, throughput
@@ -57,9 +58,10 @@ class CellPage(RunPage):
 
     @cached_property
     def warnings(self) -> tuple[WarningEntry, ...]:
+        own = self.run.own_warnings([self.comparison])
         servers = (self.cell.server, self.comparison.base.server)
         return (
-            *(WarningEntry("this cell", warning) for warning in self.run.own_warnings([self.comparison])),
+            *(WarningEntry("this cell", entry.warning) for entry in chain(*own.values())),
             *(entry for entry in self.run.shared_warnings if entry.about in servers),
         )
 
@@ -71,10 +73,6 @@ class CellPage(RunPage):
     @cached_property
     def set(self) -> CellSet:
         return self.run.set_named(self.cell.workload, self.cell.dataset)
-
-    @property
-    def block_cells(self) -> tuple[CellComparison, ...]:
-        return tuple(c for c in self.set.cells if c.cell.threads == self.cell.threads)
 
     @property
     def topics(self) -> tuple[tuple[str, Topic], ...]:

@@ -28,6 +28,7 @@ from shootout.answer import (
     Topic,
     beside,
     factor,
+    filled,
     joined,
 )
 from shootout.chart import Series
@@ -40,6 +41,7 @@ from shootout.report import commands, run_answer, wording
 from shootout.report.site import charts
 from shootout.report.site.names import runner_page
 from shootout.report.site.run import Run
+from shootout.settings.differences import called
 
 SERVER_CPU = "server CPU, µs"
 # Counted by the server's kernel.
@@ -63,8 +65,6 @@ DOTS = (
     "grey band is the margin."
 )
 GAPS = "Starts are numbered over the whole run; those not listed measured other cells, or were not steady."
-WITH_BASE = ("mean, base", "mean", "change", "95 %, base", "95 %")
-WITHOUT_BASE = ("mean", "95 %")
 Starts = tuple[tuple[int, Samples], ...]
 
 
@@ -165,7 +165,7 @@ def _starts(of: Evidence) -> Topic | None:
     chart = charts.per_start(c, [*of.changes], policy, of.run.series[c.cell.server])
     said = [DOTS] if chart else []
     if chart and fresh:
-        said.append(f"Made to confirm the change: {fresh}.")
+        said.append(f"Starts made to confirm the change: {fresh}.")
     if chart and [*of.changes] != [*range(1, len(of.changes) + 1)]:
         said.append(GAPS)
     if len(c.per_start) >= STARTS_MIN:
@@ -188,12 +188,11 @@ def _starts(of: Evidence) -> Topic | None:
 def _causes(c: CellComparison) -> Topic | None:
     if not c.causes:
         return None
-    about = "Statements, CPU and counters describe the same time from different sides: these shares overlap."
+    about = (
+        "Statements, CPU time and counters describe the same time in different ways, so these shares overlap."
+    )
     lines = (about,) if len(c.causes) > 1 else ()
     return Topic(wording.causes_title(c), lines, points=tuple(map(Point, wording.causes(c))))
-
-
-# --- metrics and statements ----------------------------------------------------------------------------
 
 
 def _metrics(of: Evidence) -> Topic | None:
@@ -237,9 +236,6 @@ def _statement_times(of: Evidence) -> Topic | None:
     return Topic("Time by statement", tables=(Table(columns, tuple(rows), caption, sortable=True),))
 
 
-# --- rounds and latencies ------------------------------------------------------------------------------
-
-
 def _slices(of: Evidence) -> Topic | None:
     chart = charts.slices([(series, starts) for series, starts, _ in of.both])
     if chart is None:
@@ -279,18 +275,14 @@ def _statements(of: Evidence) -> Topic | None:
         means = beside(base.mean_s * 1000 if base else None, mine.mean_s * 1000)
         tails = beside(base.p95_s * 1000 if base else None, mine.p95_s * 1000)
         ratio = factor(mine.mean_s / base.mean_s) if base and base.mean_s else None
-        compared = (means[0], means[1], ratio, *tails) if theirs else (means[1], tails[1])
         others = (Figure(mine.p99_s * 1000), Figure(mine.max_s * 1000))
-        rows.append((kind, Figure(mine.count, places=0), *compared, *others))
+        rows.append((kind, Figure(mine.count, places=0), *means, ratio, *tails, *others))
     if not rows:
         return None
-    columns = ("statement", "count", *(WITH_BASE if theirs else WITHOUT_BASE), "99 %", "slowest")
-    more = ", over all starts, also those that all other figures leave out" if of.left_out else ""
+    columns = ("statement", "count", "mean, base", "mean", "change", "95 %, base", "95 %", "99 %", "slowest")
+    more = ", over all starts, including those that all other figures leave out" if of.left_out else ""
     table = Table(columns, tuple(rows), f"Statement latency, milliseconds{more}", sortable=True)
-    return Topic("Latency by kind of statement", tables=(table,))
-
-
-# --- costs ---------------------------------------------------------------------------------------------
+    return Topic("Latency by kind of statement", tables=(filled(table),))
 
 
 class Row(NamedTuple):
@@ -369,20 +361,19 @@ def _counters(of: Evidence) -> Topic | None:
     return Topic("Counters", tables=(_table(of, "counter", rows, caption),))
 
 
-# --- how it was measured -------------------------------------------------------------------------------
-
-
 def _settings(of: Evidence) -> Topic:
     here = of.run.servers[of.cell.server]
     base = of.run.servers[of.base.server] if of.base else here
     theirs = {setting.name: setting.effective for setting in base.settings}
     others = [
-        setting.name
+        called(setting.name, here, base)
         for setting in here.settings
         if setting.differs or setting.lacking or theirs.get(setting.name) != setting.effective
     ]
     than = f"the request{' or from the base' if of.base else ''}"
-    said = f"{figures.counted(len(others), 'setting')} of {here.label} differ from {than}."
+    said = (
+        f"{figures.counted(len(others), 'setting')} of {here.label} differ from {than}: {', '.join(others)}."
+    )
     if not others:
         said = f"All settings are as requested{' and the same as on the base' if of.base else ''}."
     link = Link("All settings side by side", f"{of.run.folder}/settings.html")

@@ -49,9 +49,6 @@ def version(server: ServerRecord) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", server.version)[:3]))
 
 
-# --- over threads ---------------------------------------------------------------------------------
-
-
 def throughput(cells: Sequence[CellComparison], series: Iterable[Series]) -> Chart | None:
     of_series = {one: points(cells, one.label, lambda figures: figures.tps) for one in series}
     return curves(of_series, Axis(title="transactions / s", from_zero=True))
@@ -115,9 +112,6 @@ def _over_threads(lines: Iterable[Line], y: Axis, cpus: int | None = None) -> Ch
 
 def _ticks(places: Iterable[float]) -> tuple[tuple[float, str], ...]:
     return tuple((place, f"{place:g}") for place in places)
-
-
-# --- of a cell ------------------------------------------------------------------------------------
 
 
 def per_start(

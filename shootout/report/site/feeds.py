@@ -37,17 +37,6 @@ class Entry:
     acknowledged: Acknowledgement | None
 
 
-@dataclass(frozen=True)
-class Badge:
-    message: str
-    color: str
-
-    @property
-    def width(self) -> int:
-        """Pixels of the message; the text is fitted to them."""
-        return 10 + round(6.6 * len(self.message))
-
-
 COLORS = {  # contrast with white text: at least 4.5
     Verdict.REGRESSED: "#a8261b",
     Verdict.FAILED: "#57317f",
@@ -72,7 +61,8 @@ def entries(
     return tuple(every[:ENTRIES_MAX])
 
 
-def badge(comparison: Comparison) -> Badge:
+def badge(comparison: Comparison) -> tuple[str, str]:
+    """A run's result over all servers, and its colour."""
     judged = [*filter(wording.needs_verdict, comparison.cells)]
     measured = wording.measured(judged)
     worst, count = next(((v, count) for v, count in tally(measured).items() if count), (Verdict.UNJUDGED, 0))
@@ -84,35 +74,26 @@ def badge(comparison: Comparison) -> Badge:
         worst, message = Verdict.UNJUDGED, f"no regression, {missing} not measured"
     else:
         message = "no regression"
-    return Badge(message, COLORS[worst])
-
-
-def site_id(oldest: str) -> str:
-    """The feed's id; it stays the same while the site keeps its oldest run."""
-    return _urn("site", oldest)
-
-
-# --- entries --------------------------------------------------------------------------------------
+    return message, COLORS[worst]
 
 
 def _verdicts(runs: Iterable[JudgedRun], detailed: Collection[str]) -> Iterator[Entry]:
     regressed: set[SeriesKey] = set()
     for run in runs:
         for c in run.comparison.cells:
+            key = history.key_of(run.comparison.header, c)
             if c.verdict in _ENDS:
-                regressed.discard(history.key_of(run.comparison.header, c))
-            elif c.verdict is Verdict.REGRESSED:
-                key = history.key_of(run.comparison.header, c)
-                if key not in regressed:
-                    regressed.add(key)
-                    yield _regression(run, c, detailed=run.id in detailed)
+                regressed.discard(key)
+            elif c.verdict is Verdict.REGRESSED and key not in regressed:
+                regressed.add(key)
+                yield _regression(run, c, detailed=run.id in detailed)
 
 
 def _regression(run: JudgedRun, c: CellComparison, *, detailed: bool) -> Entry:
     stem = cell_stem(c.cell)
     sentence = wording.sentence(c, Policy())
     return Entry(
-        id=_urn("verdict", run.id, stem),
+        id=urn("verdict", run.id, stem),
         title=f"{SYMBOLS[c.verdict]} {cell_text(c.cell)}: {sentence}",
         text=f"{sentence}. {c.reason}.",
         updated=moment(run.comparison.header.started),
@@ -128,10 +109,10 @@ def _change(change: Change) -> Entry:
     sign, size = SYMBOLS[Verdict.REGRESSED], figures.percent(change.size)
     identity = series.runner, series.anchor, series.settings, cell_stem(series.cell), point.first_bad
     return Entry(
-        id=_urn("change", *identity),
+        id=urn("change", *identity),
         title=f"{sign} {cell_text(series.cell)}: {size} {since} run {point.first_bad}",
         text=(
-            f"Throughput as a ratio to {series.anchor} fell from {numbers.number(point.before)} to "
+            f"Throughput relative to {series.anchor} fell from {numbers.number(point.before)} to "
             f"{numbers.number(point.after)}. Last good run: {point.last_good}; first bad run: "
             f"{point.first_bad}."
         ),
@@ -151,5 +132,5 @@ def moment(iso: str) -> str:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
 
 
-def _urn(*identity: str) -> str:
+def urn(*identity: str) -> str:
     return uuid.uuid5(_NAMESPACE, "\0".join(identity)).urn

@@ -49,19 +49,12 @@ class Change:
 
     @property
     def page(self) -> str:
-        return f"{page_of(self.series)}#{anchor_of(self.series)}"
+        return f"{history_page(self.series)}#t{self.series.threads}"
 
     @property
     def value(self) -> dict[str, object]:
-        runner, workload, dataset, settings, anchor = _shared(self.series)
         return {
-            "runner": runner,
-            "workload": workload,
-            "dataset": dataset,
-            "settings": settings,
-            "threads": self.series.threads,
-            "server": self.series.server,
-            "anchor": anchor,
+            **asdict(self.series.key),
             **asdict(self.point),
             "commits": self.point.commits,
             "started": self.started,
@@ -85,17 +78,9 @@ def level_changes(
     return tuple(sorted(changes, key=lambda change: (change.point.first_bad, -change.size), reverse=True))
 
 
-def page_of(series: HistorySeries) -> str:
-    return history_page(*_shared(series))
-
-
-def anchor_of(series: HistorySeries) -> str:
-    return f"t{series.threads}"
-
-
 @dataclass(frozen=True)
 class Table:
-    """The series of a workload at one number of threads: a chart, and a row per run."""
+    """The series of a workload at one number of threads."""
 
     threads: int
     series: tuple[HistorySeries, ...]
@@ -104,7 +89,7 @@ class Table:
 
     @property
     def id(self) -> str:
-        return anchor_of(self.series[0])
+        return f"t{self.threads}"
 
     @property
     def runs(self) -> int:
@@ -117,34 +102,33 @@ class Table:
 
 @dataclass(frozen=True)
 class SeriesPage(Page):
-    runner: str
-    workload: str
-    dataset: str
-    settings: str
-    anchor: str
+    """The series of a workload and dataset on a runner, with equal settings and one anchor."""
+
     series: tuple[HistorySeries, ...]
     changes: tuple[Change, ...]
     looks: Mapping[str, int]
     template = "series"
 
     @property
+    def key(self) -> HistorySeries:
+        """A series, for the facts that all have in common."""
+        return self.series[0]
+
+    @property
     def path(self) -> str:
-        return page_of(self.series[0])
+        return history_page(self.key)
 
     @property
     def points(self) -> Iterator[tuple[object, ...]]:
-        for series in self.series:
-            *shared, anchor = _shared(series)
-            identity = *shared, series.threads, series.server, anchor
-            yield from ((*identity, *astuple(point)) for point in series.points)
+        """All points, in the order of the CSV's columns."""
+        for one in self.series:
+            key = one.runner, one.workload, one.dataset, one.settings, one.threads, one.server, one.anchor
+            yield from ((*key, *astuple(point)) for point in one.points)
 
     @property
     def conditions(self) -> str:
-        return ", ".join(filter(None, (self.dataset, self.settings and f"settings {self.settings}")))
-
-    @cached_property
-    def styles(self) -> dict[str, Series]:
-        return {one.server: Series(one.server, self.looks[one.server]) for one in self.series}
+        settings = self.key.settings and f"settings {self.key.settings}"
+        return ", ".join(filter(None, (self.key.dataset, settings)))
 
     @property
     def runs(self) -> int:
@@ -160,7 +144,7 @@ class SeriesPage(Page):
         for threads in sorted({series.threads for series in self.series}):
             here = tuple(series for series in self.series if series.threads == threads)
             changes = tuple(change for change in self.changes if change.series.threads == threads)
-            styles = tuple(self.styles[series.server] for series in here)
+            styles = tuple(Series(series.server, self.looks[series.server]) for series in here)
             tables.append(Table(threads, here, styles, changes))
         return tuple(tables)
 
@@ -169,18 +153,14 @@ def series_pages(
     every: Iterable[HistorySeries], changes: Iterable[Change], looks: Mapping[str, int]
 ) -> tuple[SeriesPage, ...]:
     """One page per runner, workload, dataset, settings and anchor that several runs share."""
-    grouped: defaultdict[tuple[str, str, str, str, str], tuple[list[HistorySeries], list[Change]]]
-    grouped = defaultdict(lambda: ([], []))
+    groups: defaultdict[str, list[HistorySeries]] = defaultdict(list)
     for series in every:
-        grouped[_shared(series)][0].append(series)
+        groups[history_page(series)].append(series)
+    changed: defaultdict[str, list[Change]] = defaultdict(list)
     for change in changes:
-        grouped[_shared(change.series)][1].append(change)
-    pages = (SeriesPage(*key, tuple(group), tuple(of), looks) for key, (group, of) in grouped.items())
+        changed[history_page(change.series)].append(change)
+    pages = (SeriesPage(tuple(group), tuple(changed[path]), looks) for path, group in groups.items())
     return tuple(page for page in pages if page.runs > 1)
-
-
-def _shared(series: HistorySeries) -> tuple[str, str, str, str, str]:
-    return series.runner, series.workload, series.dataset, series.settings, series.anchor
 
 
 @dataclass(frozen=True)

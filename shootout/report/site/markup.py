@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal
 
 from markupsafe import Markup
 
@@ -16,31 +15,24 @@ from shootout import figures, numbers
 from shootout.model.plan import Cell
 from shootout.model.verdict import CellComparison
 from shootout.report import wording
-from shootout.report.site.breaks import breakable
 from shootout.report.site.names import cell_stem
 from shootout.report.site.run import Run
 
 
 def href(root: str, run: Run, c: CellComparison, place: str = "") -> Markup:
-    """The attribute that leads to a cell's page, or to a place in it; empty if the cell has no page.
-
-    `root`: the relative path to the site's root.
-    """
+    """The attribute that leads to a cell's page, or to a place in it; empty if the cell has no page."""
     return Markup(f' href="{root}{run.folder}/{cell_stem(c.cell)}.html{place}"' if run.has_page(c) else "")
 
 
-def neighbours(
-    root: str, run: Run, here: Cell, cells: Iterable[CellComparison], named: Literal["threads", "server"]
-) -> Markup:
-    """Links to cells with the symbols of their verdicts; the current cell is plain text."""
+def neighbours(root: str, run: Run, here: Cell, cells: Iterable[CellComparison]) -> Markup:
+    """Links to cells by threads, with the symbols of their verdicts; the current cell is plain text."""
     links = []
     for c in cells:
-        name = str(c.cell.threads) if named == "threads" else breakable(c.cell.server)
         if c.cell == here:
-            links.append(f'<b aria-current="page">{name}</b>')
+            links.append(f'<b aria-current="page">{c.cell.threads}</b>')
         else:
             sign = f'<span aria-hidden="true">{wording.symbol(c)}</span>'
-            links.append(f"<a{href(root, run, c)}>{name} {sign}</a>")
+            links.append(f"<a{href(root, run, c)}>{c.cell.threads} {sign}</a>")
     return Markup("".join(links))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from shootout import figures
+from shootout.model.history import SeriesKey
 from shootout.model.plan import Cell
 from shootout.paths import file_stem
 
@@ -31,9 +32,10 @@ def cell_text(cell: Cell) -> str:
     return f"{cell.workload}, {figures.threads(cell.threads)}, {cell.server}"
 
 
-def history_page(runner: str, workload: str, *identity: str) -> str:
-    """The path of a workload's history on a runner, from the site's root; `runner`: its fingerprint."""
-    return f"history/{_unique(workload, (runner, workload, *identity))}.html"
+def history_page(key: SeriesKey) -> str:
+    """The path of a workload's history on a runner, from the site's root."""
+    identity = key.runner, key.workload, key.dataset, key.settings, key.anchor
+    return f"history/{_unique(key.workload, identity)}.html"
 
 
 def workload_page(workload: str, dataset: str) -> str:

@@ -19,14 +19,14 @@ from shootout.model.verdict import Acknowledgement, Comparison, Verdict
 from shootout.paths import TEMPLATES
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
-from shootout.report.site import charts, downloads, feeds, output, overview, published, runner, single
+from shootout.report.site import charts, downloads, feeds, output, overview, published, runner
 from shootout.report.site.answers import AnswerListPage
 from shootout.report.site.cell import CellPage
 from shootout.report.site.history import Change, HistoryPage, SeriesPage, level_changes, series_pages
 from shootout.report.site.output import Part
 from shootout.report.site.overview import FrontPage, OverviewPage
 from shootout.report.site.page import File, Page, Render
-from shootout.report.site.render import compiled, renderer
+from shootout.report.site.render import compiled, inline, renderer
 from shootout.report.site.run import Run
 from shootout.report.site.runner import RunnerPage
 from shootout.report.site.workload import WorkloadPage
@@ -52,9 +52,7 @@ def build(
 ) -> Path:
     """Write the site; returns the path of its index, the overview of the newest run, or of profile `front`'s.
 
-    Without runs it has the listings' pages alone, and begins with the first list. `sections` says what
-    else is known of a run's cells. Raises InputError if there is nothing to show, if no run is of
-    that profile, or if `out` cannot be written. No run may occur twice.
+    Raises InputError if there is nothing to show, or if `out` cannot be written. No run may occur twice.
     """
     if not runs and not listings:
         raise InputError("no run document for the site; create one with `shootout run`")
@@ -72,7 +70,7 @@ def report(runs: Sequence[JudgedRun], front: str | None = None) -> str:
     if not runs:
         raise InputError("no run document for the report; create one with `shootout run`")
     site = _Site(_newest_first(runs, front), front=front)
-    return single.inline(OverviewPage(site.load(site.first)), renderer())
+    return inline(OverviewPage(site.load(site.first)), renderer())
 
 
 def run_pages(run: Run) -> Iterator[Page]:
@@ -86,10 +84,7 @@ def run_pages(run: Run) -> Iterator[Page]:
 def detailed(runs: Sequence[JudgedRun], telling: Container[str] = ()) -> frozenset[str]:
     """The ids of the runs that get all pages, so that years of runs build in seconds; `runs`: newest first.
 
-    `telling` runs keep them: explained ones, and the first on a new level. With the same profile,
-    servers, settings and machines only the newest has all. One that repeats a published comparison has its
-    page there. An old run's slices stay in its document: `shootout site` with that document alone builds all
-    its pages.
+    With the same profile, servers, settings and machines these are the newest, and those that are `telling`.
     """
     chosen: set[str] = set()
     kinds: set[Hashable] = set()
@@ -145,7 +140,7 @@ class _Site:
         yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _feed(self) -> Iterator[File]:
-        feed_id = feeds.site_id(self.runs[-1].id)
+        feed_id = feeds.urn("site", self.runs[-1].id)  # the same while the site keeps its oldest run
         entries = feeds.entries(self.runs, self._changes, self._detailed)
         updated = feeds.moment(self.runs[0].comparison.header.started)
         yield "feed.xml", self._render("feed.xml", id=feed_id, entries=entries, updated=updated)
@@ -176,8 +171,6 @@ class _Site:
 
     def _parts(self, *pages: Page) -> Iterator[Part]:
         return (page.files(self._render) for page in pages)
-
-    # --- values that several pages share ----------------------------------------------------------
 
     @cached_property
     def _render(self) -> Render:
@@ -248,10 +241,7 @@ class _Site:
         return self._loaded[judged.id]
 
     def _latest(self, run: JudgedRun) -> dict[Cell, ChangePoint]:
-        """The latest change of level for each changed cell of a run.
-
-        Ignores later runs, so that a run's pages never change.
-        """
+        """The latest change of each changed cell's level until then: a run's pages never change."""
         verdicts = (Verdict.REGRESSED, Verdict.IMPROVED)
         changed = {c.cell for c in run.comparison.cells if c.verdict in verdicts}
         keys = {key for key, _ in self._points[run.id] if key.cell in changed}

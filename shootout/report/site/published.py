@@ -96,8 +96,6 @@ class PublishedPage(Page):
     def scale(self) -> str:
         return self.given.get("--set scale", "")
 
-    # --- figures ----------------------------------------------------------------------------------
-
     @cached_property
     def figures(self) -> tuple[Row, ...]:
         """Server, note, workload and threads (None: the peak), with both throughputs and their ratios.
@@ -145,8 +143,6 @@ class PublishedPage(Page):
         here = (server.record.label if server.record else None, workload)
         cells = (c for c in self.run.comparison.cells if (c.cell.server, c.cell.workload) == here)
         return sorted(cells, key=lambda c: c.cell.threads)
-
-    # --- charts -----------------------------------------------------------------------------------
 
     @cached_property
     def series(self) -> dict[str, Series]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -18,7 +19,6 @@ from shootout.report import circumstances, commands, evidence, next_steps, wordi
 from shootout.report.site import (
     answers,
     breaks,
-    findings,
     history,
     markup,
     names,
@@ -27,8 +27,17 @@ from shootout.report.site import (
     svg,
     workload,
 )
-from shootout.report.site.page import Render
+from shootout.report.site.page import Page, Render
 
+# For a page as one file that needs no other.
+_STYLE = re.compile(r'<link rel="stylesheet"[^>]*>')
+_SCRIPT = re.compile(r'<script src="[^>]*></script>')
+# Links to other files of the site: the feed, the navigation, and the links of pages.
+_ELSEWHERE = re.compile(
+    r'<link rel="alternate"[^>]*>\s*|<nav aria-label="Site">.*?</nav>'
+    r'|(?<=<a)([^>]*?) href="(?!#|https?:)[^"]*"',
+    re.DOTALL,
+)
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
 
 
@@ -48,20 +57,20 @@ def strength(c: CellComparison) -> int:
 FILTERS: tuple[Callable[..., object], ...] = (
     answers.drawn, answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, breaks.breakable, breaks.command,
-    svg.whisker, numbers.number,
+    breaks.hanging, svg.whisker, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, tone,
     wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
     wording.comment, circumstances.conditions, figures.dataset, figures.day,
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
     circumstances.about, circumstances.settings_of, wording.false_alarms,
-    figures.setting, circumstances.setting_differences, circumstances.setup,
+    figures.setting, figures.settings, circumstances.setting_differences, circumstances.setup,
     wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
     figures.times_range, workload.flush_ms,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
-    findings.Finding, markup.href,
+    overview.Finding, markup.href,
     markup.neighbours, markup.num, names.cell_stem, names.run_folder, names.runner_page,
 )  # fmt: skip
 
@@ -103,8 +112,8 @@ def _environment() -> Environment:
         "PUBLISHED": published.known(),
         "LEANINGS": wording.LEANINGS,
         "BRIEFS_MAX": overview.BRIEFS_MAX,
-        "LISTED_MAX": findings.LISTED_MAX,
-        "OTHERS_MAX": findings.OTHERS_MAX,
+        "LISTED_MAX": overview.LISTED_MAX,
+        "OTHERS_MAX": overview.OTHERS_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,
         "SYMBOLS": SYMBOLS,
@@ -120,3 +129,11 @@ def _environment() -> Environment:
 def _visible(value: object) -> object:
     """Escape invisible characters in an inserted value; markup has none left."""
     return characters.visible(value) if type(value) is str else value
+
+
+def inline(page: Page, render: Render) -> str:
+    """The page with style and script inside, and without links to other files."""
+    style, script = ((TEMPLATES / name).read_text("utf-8") for name in ("style.css", "site.js"))
+    text = _STYLE.sub(lambda _: f"<style>\n{style}</style>", page.html(render))
+    text = _ELSEWHERE.sub(lambda link: link[1] or "", text)
+    return _SCRIPT.sub(lambda _: f"<script>\n{script}</script>", text)

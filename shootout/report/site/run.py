@@ -23,7 +23,7 @@ from shootout.report.sections import Section
 from shootout.report.site import charts, names
 from shootout.report.site.settings import SettingRow, grouped
 from shootout.report.site.standing import Standing
-from shootout.report.site.svg import RatioAxis
+from shootout.report.site.svg import Span, ratio_axis
 
 MACHINE = "the machine"
 
@@ -92,10 +92,7 @@ class Run:
         return len(wording.measured(self.judged))
 
     def has_page(self, c: CellComparison) -> bool:
-        """Whether a cell has a page: among many servers one that changed, failed, or likely changed.
-
-        One without a verdict has none, unless nothing is compared.
-        """
+        """Whether a cell has a page: one with a verdict; among many servers only if it likely changed."""
         if self.archived:
             return False
         if len(self.heads) > 1 and c.verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE):
@@ -132,12 +129,12 @@ class Run:
         return {server.label: server for server in self.document.header.servers}
 
     @cached_property
-    def scale(self) -> RatioAxis:
+    def scale(self) -> Span:
         """A common axis for the intervals of all cells."""
         ratios = [decisive[1] for c in self.judged if (decisive := wording.decisive(c))]
         policy = self.comparison.policy
         margins = (wording.margin(c, policy) for c in self.judged)
-        return RatioAxis.over(ratios, max(margins, default=policy.margin))
+        return ratio_axis(ratios, max(margins, default=policy.margin))
 
     @property
     def margins(self) -> str:
@@ -172,8 +169,7 @@ class Run:
         """The path of the history page that the cell adds to, from the site's root; None if to none."""
         if c.ratio is None or c.figures is None:
             return None
-        key = history.key_of(self.document.header, c)
-        page = names.history_page(key.runner, key.workload, key.dataset, key.settings, key.anchor)
+        page = names.history_page(history.key_of(self.document.header, c))
         return page if page in self.history_pages else None
 
     def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
@@ -213,35 +209,28 @@ class Run:
             ),
         )
 
-    def own_warnings(self, cells: Iterable[CellComparison]) -> dict[Warning, list[Cell]]:
-        """These cells' warnings, less those of their servers, which cells repeat after the server's name."""
+    def own_warnings(self, cells: Iterable[CellComparison]) -> dict[str, list[WarningEntry]]:
+        """Each of these cells' warnings once, by code, less those that they repeat of their servers."""
         repeated = {f"{entry.about}: {entry.warning.text}" for entry in self.shared_warnings}
         places: defaultdict[Warning, list[Cell]] = defaultdict(list)
         for c in cells:
             for warning in c.warnings:
                 if warning.text not in repeated:
                     places[warning].append(c.cell)
-        return places
-
-    def warnings_by_code(self, cells: Iterable[CellComparison]) -> dict[str, list[WarningEntry]]:
-        """Each of these cells' own warnings once, by its code."""
-        entries: defaultdict[str, list[WarningEntry]] = defaultdict(list)
-        for warning, places in self.own_warnings(cells).items():
-            entries[warning.code].append(WarningEntry(_places(places), warning))
-        return entries
+        by_code: defaultdict[str, list[WarningEntry]] = defaultdict(list)
+        for warning, those in places.items():
+            by_code[warning.code].append(WarningEntry(_places(those), warning, tuple(those)))
+        return by_code
 
     def warning_summary(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
         """One of these cells' own warnings for each code, with the number of cells that have it."""
-        by_code: defaultdict[str, list[tuple[Warning, list[Cell]]]] = defaultdict(list)
-        for warning, places in self.own_warnings(cells).items():
-            by_code[warning.code].append((warning, places))
         return tuple(
             WarningEntry(
-                _places([*dict.fromkeys(cell for _, places in found for cell in places)])
-                + (", for instance" if len(found) > 1 else ""),
-                found[0][0],
+                _places([*dict.fromkeys(cell for entry in entries for cell in entry.cells)])
+                + (", for instance" if len(entries) > 1 else ""),
+                entries[0].warning,
             )
-            for found in by_code.values()
+            for entries in self.own_warnings(cells).values()
         )
 
     @cached_property
@@ -275,6 +264,7 @@ class Machine:
 class WarningEntry:
     about: str
     warning: Warning
+    cells: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -317,10 +307,9 @@ class CellSet:
 
     @property
     def with_change_intervals(self) -> tuple[CellComparison, ...]:
-        """Its cells, with throughput intervals replaced by those of the change against the base.
+        """Its cells, with the intervals of the change against the base in place of the throughput's.
 
-        Drift of the machine moves all servers of a start together, so the ratio of two interleaved
-        throughputs is far more certain than either, and verdicts rest on the ratio. Bases have no interval.
+        Drift moves all servers together: the ratio is far more certain than either. Bases have no interval.
         """
         return tuple(map(_with_change_interval, self.cells)) if self.heads else self.cells
 

@@ -12,7 +12,7 @@ from shootout import numbers
 from shootout.analysis import ledger, stats
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
-from shootout.model.run import Runner, Warning
+from shootout.model.run import Runner
 from shootout.model.verdict import FalseAlarms, Verdict
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.site.names import runner_page
@@ -37,14 +37,11 @@ class Share:
     judged: JudgedRun
     run: Run
     machine: Machine
+    aa_entries: tuple[LedgerEntry, ...]
 
     @property
     def runner(self) -> Runner:
         return self.machine.runner
-
-    @cached_property
-    def aa_entries(self) -> tuple[LedgerEntry, ...]:
-        return tuple(entry for entry in self.judged.aa_entries if entry.runner == self.runner.fingerprint)
 
     @property
     def others(self) -> tuple[Machine, ...]:
@@ -79,17 +76,6 @@ class RunnerPage(Page):
         return tuple(dict.fromkeys(share.runner.kernel for share in self.shares))
 
     @cached_property
-    def warnings(self) -> tuple[tuple[Warning, str, int], ...]:
-        """One per code, the most recent first, with the newest run and the number of runs that have it."""
-        newest: dict[str, tuple[Warning, str]] = {}
-        count: Counter[str] = Counter()
-        for share in self.shares:
-            for warning in share.runner.warnings:
-                newest.setdefault(warning.code, (warning, share.judged.id))
-                count[warning.code] += 1
-        return tuple((warning, run, count[code]) for code, (warning, run) in newest.items())
-
-    @cached_property
     def entries(self) -> tuple[LedgerEntry, ...]:
         return tuple(entry for share in reversed(self.shares) for entry in share.aa_entries)
 
@@ -122,7 +108,9 @@ def pages(runs: Sequence[JudgedRun]) -> tuple[RunnerPage, ...]:
     for run in runs:
         summary = Run.summary(run)
         for machine in summary.machines:
-            shares[machine.runner.fingerprint].append(Share(run, summary, machine))
+            name = machine.runner.fingerprint
+            aa_entries = tuple(entry for entry in run.aa_entries if entry.runner == name)
+            shares[name].append(Share(run, summary, machine, aa_entries))
     return tuple(map(RunnerPage, map(tuple, shares.values())))
 
 

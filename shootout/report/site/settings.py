@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shootout.model.run import ServerRecord, SettingRecord
+from shootout.settings.table import title
 
 GROUPS = (
     "Not as requested, or lacking",
@@ -21,6 +22,11 @@ class SettingRow:
 
     name: str
     records: tuple[SettingRecord | None, ...]
+
+    @property
+    def title(self) -> str:
+        """Its name on the first server that has it."""
+        return title(self.name, next((each.variables for each in self.recorded if each.variables), ()))
 
     @property
     def recorded(self) -> tuple[SettingRecord, ...]:

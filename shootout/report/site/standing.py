@@ -36,9 +36,8 @@ class Standing:
     def servers(self) -> tuple[ServerRecord, ...]:
         servers = [server for server in self.comparison.header.servers if server.label in self.series]
         families = [*dict.fromkeys(server.family for server in servers)]
-        return tuple(
-            sorted(servers, key=lambda server: (families.index(server.family), charts.version(server)))
-        )
+        by_age = sorted(servers, key=charts.version)
+        return tuple(sorted(by_age, key=lambda server: families.index(server.family)))
 
     @cached_property
     def ratios(self) -> dict[tuple[str, str], dict[int, Ratios]]:
@@ -70,8 +69,6 @@ class Standing:
             for count, (shade, number) in zip(counts, OTHERS, strict=False)
         )
 
-    # --- sentences --------------------------------------------------------------------------------
-
     @property
     def leaders(self) -> str:
         """Say which server is fastest in which workloads, and by how much."""
@@ -101,11 +98,9 @@ class Standing:
             ]
             if ratios and newest.label != self.base:
                 yield (
-                    f"{newest.label}, the newest {TITLES.get(family, family)} here: {_range(ratios)} on "
+                    f"{newest.label}, the newest {TITLES.get(family, family)} here: {_range(ratios)} against "
                     f"{self.base} in {figures.counted(len(ratios), 'cell')}"
                 )
-
-    # --- the picture ------------------------------------------------------------------------------
 
     @cached_property
     def places(self) -> dict[str, float]:
@@ -128,11 +123,6 @@ class Standing:
         return math.exp(low), math.exp(high)
 
     @property
-    def _ticks(self) -> tuple[tuple[float, str], ...]:
-        low, high = self._ends
-        return tuple((each, f"{each:g}") for each in TICKS if low <= each <= high)
-
-    @property
     def panels(self) -> dict[tuple[str, str], Chart]:
         return {key: self._panel(by_threads) for key, by_threads in self.ratios.items()}
 
@@ -140,36 +130,38 @@ class Standing:
         lines = []
         counts = [count for count in self.threads if count != self.at]
         for one, count in zip(self.others, counts, strict=False):
-            points = self._points(by_threads.get(count, {}))
-            lines.append(Line(one, tuple((x, ratio.estimate) for x, ratio in points), width=0))
+            here = by_threads.get(count, {})
+            points = ((x, here[label].estimate) for label, x in self.places.items() if label in here)
+            lines.append(Line(one, tuple(points), width=0))
         for server, ratio in by_threads.get(self.at, {}).items():
             if server in self.places:
                 point, ends = (self.places[server], ratio.estimate), (ratio.low, ratio.high)
                 one = Series(server, 0, self.series[server].color)
                 lines.append(Line(one, (point,), (ends,), whiskers=True, width=0))
-        places = self.places.values()
+        labelled = [*zip(self.servers, self.places.values(), strict=True)]
+        places, (low, high) = self.places.values(), self._ends
+        ticks = tuple((at, f"{at:g}") for at in TICKS if low <= at <= high)
+        families = {
+            family: [place for _, place in of]
+            for family, of in groupby(labelled, key=lambda each: each[0].family)
+        }
         return Chart(
             Axis(
-                ticks=tuple((place, _short(server)) for server, place in self._labelled),
+                ticks=tuple((place, _short(server)) for server, place in labelled),
                 ends=(min(places, default=0) - 0.6, max(places, default=0) + 0.6),
                 slanted=True,
-                groups=tuple(self._families),
+                groups=tuple(
+                    (sum(of) / len(of), TITLES.get(family, family)) for family, of in families.items()
+                ),
             ),
-            Axis(log=True, ends=self._ends, ticks=self._ticks),
+            Axis(log=True, ends=(low, high), ticks=ticks),
             tuple(line for line in lines if line.points),
             rules=(Rule(1, "--ink-soft", vertical=False, width=1.25),),
             readouts=tuple(
                 (place, "\n".join([server.label[:NAME_MAX], *self._read(by_threads, server.label)]))
-                for server, place in self._labelled
+                for server, place in labelled
             ),
         )
-
-    @property
-    def _labelled(self) -> list[tuple[ServerRecord, float]]:
-        return [(server, self.places[server.label]) for server in self.servers]
-
-    def _points(self, here: Ratios) -> list[tuple[float, Interval]]:
-        return [(place, here[label]) for label, place in self.places.items() if label in here]
 
     def _read(self, by_threads: dict[int, Ratios], server: str) -> Iterator[str]:
         for count in self.threads:
@@ -179,12 +171,6 @@ class Standing:
                 ends = f" ({numbers.number(ratio.low)} to {numbers.number(ratio.high)})"
                 text = f"{numbers.number(ratio.estimate)}{ends if ratio.low < ratio.high else ''}"
             yield f"{figures.threads(count)}: {text}"
-
-    @property
-    def _families(self) -> Iterator[tuple[float, str]]:
-        for family, of in groupby(self._labelled, key=lambda each: each[0].family):
-            places = [place for _, place in of]
-            yield sum(places) / len(places), TITLES.get(family, family)
 
 
 def _short(server: ServerRecord) -> str:

@@ -53,7 +53,7 @@ class Span:
 
     low: float  # low and high of a logarithmic axis: logarithms to base 10
     high: float
-    log: bool
+    log: bool = False
 
     @classmethod
     def covering(cls, axis: Axis, values: Sequence[float]) -> Span:
@@ -246,26 +246,11 @@ def has_names(chart: Chart | None) -> bool:
     return len(names) in NAMED and max(map(len, names)) <= NAME_MAX
 
 
-@dataclass(frozen=True)
-class RatioAxis:
-    """An axis shared by the intervals in a table's rows."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def over(cls, ratios: Sequence[Interval], margin: float) -> RatioAxis:
-        """An axis with room for all ratios and the margin, plus 5 % at each end."""
-        low = min([ratio.low for ratio in ratios] + [1 - 2 * margin])
-        high = max([ratio.high for ratio in ratios] + [1 + 2 * margin])
-        padding = 0.05 * (high - low)
-        return cls(low=low - padding, high=high + padding)
-
-    def at(self, ratio: float) -> str:
-        return f"{(ratio - self.low) / (self.high - self.low):.2%}"
-
-    def span(self, low: float, high: float) -> str:
-        return f"{(high - low) / (self.high - self.low):.2%}"
+def ratio_axis(ratios: Sequence[Interval], margin: float) -> Span:
+    """An axis for the intervals in a table's rows, with room for the margin."""
+    low = min([ratio.low for ratio in ratios] + [1 - 2 * margin])
+    high = max([ratio.high for ratio in ratios] + [1 + 2 * margin])
+    return Span(low - PADDING * (high - low), high + PADDING * (high - low))
 
 
 @dataclass(frozen=True)
@@ -275,7 +260,7 @@ class Forest:
     rows: tuple[tuple[str, str, Interval, str], ...]
 
     def __html__(self) -> str:
-        axis = RatioAxis.over([ratio for _, _, ratio, _ in self.rows], 0.0)
+        axis = ratio_axis([ratio for _, _, ratio, _ in self.rows], 0.0)
         rows = (
             Markup('<li><span>{} <small>{}</small></span>{}<b class="{}">{}</b></li>').format(
                 breakable(name), note, whisker(ratio, axis, tone), tone, figures.change(ratio)
@@ -285,15 +270,18 @@ class Forest:
         return Markup('<ul class="forest">{}</ul>').format(Markup("").join(rows))
 
 
-def whisker(ratio: Interval, axis: RatioAxis, tone: str, margin: float = 0.0) -> Markup:
+def whisker(ratio: Interval, at: Span, tone: str, margin: float = 0.0) -> Markup:
     """A ratio's interval on an axis with a line at 1, and the margin as a band around that."""
-    band = f'x="{axis.at(1 - margin)}" width="{axis.span(1 - margin, 1 + margin)}" height="22"'
-    bar = f'x="{axis.at(ratio.low)}" width="{axis.span(ratio.low, ratio.high)}" y="8" height="6" rx="3"'
+
+    def bar(low: float, high: float) -> str:
+        return f'x="{at(low):.2%}" width="{at(high) - at(low):.2%}"'
+
     return Markup(
         f'<svg class="whisker {tone}" width="100%" height="22" aria-hidden="true">'
-        f'<rect class="margin" {band}/>'
-        f'<line class="zero" x1="{axis.at(1)}" x2="{axis.at(1)}" y1="0" y2="22"/>'
-        f'<rect class="range" {bar}/><circle cx="{axis.at(ratio.estimate)}" cy="11" r="4.5"/></svg>'
+        f'<rect class="margin" {bar(1 - margin, 1 + margin)} height="22"/>'
+        f'<line class="zero" x1="{at(1):.2%}" x2="{at(1):.2%}" y1="0" y2="22"/>'
+        f'<rect class="range" {bar(ratio.low, ratio.high)} y="8" height="6" rx="3"/>'
+        f'<circle cx="{at(ratio.estimate):.2%}" cy="11" r="4.5"/></svg>'
     )
 
 
@@ -338,9 +326,6 @@ def _spread(places: Sequence[float], gap: float) -> list[float]:
         min(max((low + high) / 2, at * gap), 1 - (last - at) * gap)
         for at, (low, high) in enumerate(zip(up, down, strict=True))
     ]
-
-
-# --- ticks ----------------------------------------------------------------------------------------
 
 
 def _apart(ticks: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,6 @@ from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet
 
 KILO = 1000.0
-PERCENTILES = (("p50_s", "median"), ("p95_s", "95 %"), ("p99_s", "99 %"), ("p999_s", "99.9 %"))
 
 SmallChart = tuple[str, str, Chart]  # id, title, chart
 Getter = Callable[[CellFigures], float | None]
@@ -56,13 +55,11 @@ class WorkloadPage(RunPage):
 
     @property
     def latencies(self) -> Iterator[SmallChart]:
-        for field, title in PERCENTILES:
-            yield from self._small(f"latency-{field}", f"{title} latency, ms", _latency_ms(field), log=True)
+        return self._small(LATENCIES, log=True)
 
     @property
     def efficiency(self) -> Iterator[SmallChart]:
-        for id, title, figure in (*EFFICIENCY, FLUSH):
-            yield from self._small(id, title, figure)
+        return self._small((*EFFICIENCY, FLUSH))
 
     @property
     def costs(self) -> Iterator[tuple[CellComparison, list[float | None]]]:
@@ -70,10 +67,13 @@ class WorkloadPage(RunPage):
             if c.figures:
                 yield c, [figure(c.figures) for _, _, figure in EFFICIENCY]
 
-    def _small(self, id: str, title: str, figure: Getter, *, log: bool = False) -> Iterator[SmallChart]:
-        chart = charts.over_threads(self.set.cells, self.run.series.values(), figure, log=log)
-        if chart is not None:
-            yield id, title, chart
+    def _small(
+        self, figures: Iterable[tuple[str, str, Getter]], *, log: bool = False
+    ) -> Iterator[SmallChart]:
+        for id, title, figure in figures:
+            chart = charts.over_threads(self.set.cells, self.run.series.values(), figure, log=log)
+            if chart is not None:
+                yield id, title, chart
 
 
 def flush_ms(figures: CellFigures) -> float | None:
@@ -82,16 +82,14 @@ def flush_ms(figures: CellFigures) -> float | None:
     return KILO * figures.counters.get(FLUSH_S, 0.0) / flushes if flushes >= FLUSHES_MIN else None
 
 
-def _latency_ms(field: str) -> Getter:
-    return lambda figures: getattr(figures.latency, field) * KILO
-
-
+LATENCIES: tuple[tuple[str, str, Getter], ...] = (
+    ("latency-p50_s", "median latency, ms", lambda f: f.latency.p50_s * KILO),
+    ("latency-p95_s", "95 % latency, ms", lambda f: f.latency.p95_s * KILO),
+    ("latency-p99_s", "99 % latency, ms", lambda f: f.latency.p99_s * KILO),
+    ("latency-p999_s", "99.9 % latency, ms", lambda f: f.latency.p999_s * KILO),
+)
 EFFICIENCY: tuple[tuple[str, str, Getter], ...] = (
-    (
-        "server-cpu",
-        "server CPU, µs / transaction",
-        lambda f: f.server_cpu_s and f.server_cpu_s * 1e6,
-    ),
+    ("server-cpu", "server CPU, µs / transaction", lambda f: f.server_cpu_s and f.server_cpu_s * 1e6),
     ("disk-written", "written, bytes / transaction", lambda f: f.counters.get("disk_written_bytes")),
     ("switches", "context switches / transaction", lambda f: f.counters.get("context_switches")),
 )

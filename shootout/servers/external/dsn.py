@@ -63,10 +63,7 @@ class WrittenDsn:
 
 
 def parse(text: str) -> WrittenDsn:
-    """Read what follows `dsn:` in FORM; user, password and path are percent-encoded.
-
-    Raises InputError, never with a password in it.
-    """
+    """Read what follows `dsn:` in FORM. Raises InputError, never with a password in it."""
     shown = _safe_to_show(" ".join(text.split()))
 
     def refuse(what: str) -> NoReturn:

@@ -60,7 +60,7 @@ class External(Running):
         except pymysql.Error as error:
             raise MeasureError(f"{self.dsn.where}: {_message(error)}") from None
         if len(rows) != 1 or len(rows[0]) != 4:
-            raise MeasureError(f"{self.dsn.where}: the server does not say what it is")
+            raise MeasureError(f"{self.dsn.where}: the server does not report its version")
         self.version, pid_file, datadir, hostname = map(str, rows[0])
         link: socket.socket = self._control._sock  # type: ignore[attr-defined]
         self.local = peer.is_local(link)
@@ -133,8 +133,6 @@ class External(Running):
         self.hang_up()
 
     kill = stop
-
-    # --- schemas --------------------------------------------------------------------------------------
 
     def creating(self, schema: str) -> tuple[str, ...]:
         return (
@@ -240,7 +238,6 @@ def _code(error: BaseException | None) -> int:
 
 
 def _message(error: pymysql.Error) -> str:
-    """The server's error message, with a hint if TLS is required."""
     message = f"error {error.args[0]}: {error.args[1]}" if len(error.args) == 2 else str(error)
     if _code(error) == SECURE_TRANSPORT_REQUIRED:
         message += "\nThe load engine does not support TLS: use the server's socket (?unix_socket=/PATH)."

@@ -28,10 +28,7 @@ def new_password() -> str:
 def created(
     family: Family, version: Version, passwords: Mapping[str, str], hosts: Sequence[str] = ("localhost",)
 ) -> list[str]:
-    """Write statements that create the accounts, run before the server listens: none lacks a password.
-
-    `passwords`: of root and LOAD_USER. `hosts`: where load comes from.
-    """
+    """Write statements that create the accounts, before the server listens: none lacks a password."""
     loads = [f"{LOAD_USER}@'{host}'" for host in hosts]
     root_password, load_password = passwords["root"], passwords[LOAD_USER]
     if is_mysql_since(family, version, ALTER_USER_SINCE):

@@ -26,10 +26,7 @@ _NOT_COPIED = ("auto.cnf", "ib_logfile*", "*.err", "*.pid")
 
 
 def tables(installation: Installation, directory: Path) -> list[str] | Path:
-    """Find the SQL for an empty mysql schema, or the shipped data directory of a server without SQL scripts.
-
-    `directory`: the instance's. Raises InputError without either, MeasureError if the server's script fails.
-    """
+    """Find the SQL for an empty mysql schema, or a shipped data directory. Raises InputError without."""
     sql = _first(installation, _TABLES)
     if sql is not None:
         more = (text for names in _OPTIONAL if (text := _first(installation, names)) is not None)

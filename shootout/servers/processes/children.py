@@ -77,10 +77,7 @@ def pause(pid: int, paused: bool) -> None:
 
 
 def kill(process: Process) -> int | None:
-    """Kill a server of ours and return its exit code; None if it outlives that by ENDING_S.
-
-    The kernel holds it then, probably for a disk. It is left to `leftovers.clear`, and all else goes on.
-    """
+    """Kill a server of ours and return its exit code; None if the kernel holds it beyond ENDING_S."""
     process.kill()
     try:
         return process.wait(ENDING_S)

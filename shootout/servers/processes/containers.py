@@ -102,7 +102,6 @@ class ContainerProcess:
         self.send_signal(signal.SIGKILL)
 
     def _end(self, code: int, why: str) -> None:
-        """Record the exit code, append the output to the log and remove the container."""
         self._code = 128 - code if code > 128 else code
         if self._log is not None and (self.printed or why):
             with self._log.open("ab") as log:
@@ -127,18 +126,12 @@ class ContainerProcess:
 
 
 def clear_leftovers() -> None:
-    """Remove the containers of killed runs whose watchdogs were killed too, if made from this cache.
-
-    Containers of living processes stay, and all of them if no engine answers.
-    """
+    """Remove the containers of killed runs of this cache whose watchdogs were killed, too."""
     for lock in (cache_folder() / "containers").glob("shootout-*"):
         with suppress(BlockingIOError, InputError), locked(lock, wait=False):
             with connected(lock.name) as client:
                 watchdog.remove(client.client.api, lock.name)
             lock.unlink(missing_ok=True)  # its watchdog may still be there
-
-
-# --- the engine -----------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -228,7 +221,6 @@ def output_of(image: str, command: Sequence[str]) -> tuple[str, int]:
 
 
 def _write_stdin(container: Any, stdin: Path) -> None:
-    """Send a file to the process's standard input and close it."""
     link = container.attach_socket(params={"stdin": 1, "stream": 1})
     # Closing either leaves the other open. If the process ends early, its exit code says why.
     with closing(link._sock), closing(link), suppress(OSError):

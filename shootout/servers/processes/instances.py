@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def require_port(port: int) -> int:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise InputError(
-                f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); give a free one"
+                f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); choose another: --set port=N"
             ) from error
     return port
 
@@ -150,42 +151,33 @@ def begin(
         return Instance(
             installation,
             directory,
-            address,
+            socket_path,
+            port,
             process,
-            passwords=passwords,
-            timeout_s=timeout_s,
-            log_begins=log_begins,
-            held=held.pop_all(),
-        )
+            passwords,
+            timeout_s,
+            log_begins,
+            held.pop_all(),
+        )  # fmt: skip
 
 
+@dataclass(eq=False, repr=False)
 class Instance(Running):
     """A server that runs in one of our instance directories."""
 
-    def __init__(
-        self,
-        installation: Installation,
-        directory: Path,
-        address: Address,
-        process: Process,
-        *,
-        passwords: Mapping[str, str],
-        timeout_s: float,
-        log_begins: int,
-        held: ExitStack,
-    ) -> None:
-        self.directory = directory
-        self.socket = address.socket
-        self.port = address.port
-        self.over_tcp = installation.over_tcp
-        self._name = installation.name
-        self._version = installation.version
-        self._process = process
-        self._passwords = passwords
-        self._timeout_s = timeout_s
-        self._log_begins = log_begins
-        self._ready_until = time.monotonic() + timeout_s
-        self._held = held  # lock and socket folder, released at the end
+    installation: Installation
+    directory: Path
+    socket: Path
+    port: int
+    _process: Process
+    _passwords: Mapping[str, str]
+    _timeout_s: float
+    _log_begins: int
+    _held: ExitStack  # lock and socket folder, released at the end
+
+    def __post_init__(self) -> None:
+        self.over_tcp = self.installation.over_tcp
+        self._ready_until = time.monotonic() + self._timeout_s
 
     def connect(self, **options: Any) -> Connection[Cursor]:
         """Log in as root over the socket: no TLS, autocommit, UTF-8; PyMySQL's `options` take precedence."""
@@ -224,7 +216,7 @@ class Instance(Running):
     def shut_down(self, timeout_s: float) -> int | None:
         """Shut the server down, or kill it after that time; returns what `children.kill` does."""
         self.hang_up()
-        if self._version >= SIGNALS_SINCE:
+        if self.installation.version >= SIGNALS_SINCE:
             self._process.send_signal(signal.SIGTERM)
         else:
             with suppress(pymysql.MySQLError):  # it is dead, or will be killed
@@ -282,12 +274,12 @@ class Instance(Running):
         listening, _, _ = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         if listening != self.pid:
             raise InputError(
-                f"{self._name}: it started the server as another process ({listening}), which would be "
-                "neither paused nor stopped\nIf it is a script, let it start the server by `exec`."
+                f"{self.installation.name}: it started the server as another process ({listening}), which "
+                "would be neither paused nor stopped\nIf it is a script, let it start the server by `exec`."
             )
 
     def _login(self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False) -> Connection[Cursor]:
-        charset = utf8_of(self._version)
+        charset = utf8_of(self.installation.version)
         # Without a collation PyMySQL's SET NAMES picks the version's default, which differs from 8.0 on.
         common: dict[str, Any] = {
             "user": user,

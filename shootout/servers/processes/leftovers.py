@@ -50,9 +50,9 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
     except BlockingIOError:
         raise InputError(f"{name} is still running in another process") from None
     except OSError as error:
-        what = f"{instances}: cannot hold the servers' data: {error.strerror}"
+        what = f"{instances}: cannot be used for the servers' data: {error.strerror}"
         raise InputError(
-            f"{what}; name another place by XDG_CACHE_HOME, or by --data for data alone"
+            f"{what}; choose another place with XDG_CACHE_HOME, or with --data for the data alone"
         ) from None
     with held:
         try:

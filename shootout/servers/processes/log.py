@@ -27,11 +27,7 @@ _CAUSES: Sequence[tuple[str, int | None, str]] = (
     ),
     (r"read-only file system", errno.EROFS, "its files lie on a read-only file system"),
     (r"too many open files", errno.EMFILE, "its limit of open files is too low"),
-    (
-        r"cannot allocate memory|out of memory",
-        errno.ENOMEM,
-        "there is less memory than its settings ask for",
-    ),
+    (r"cannot allocate memory|out of memory", errno.ENOMEM, "there is less memory than its settings ask for"),
     (
         r"(?:unknown (?:variable|option)|unrecognized option) '(?P<option>[^']+)'",
         None,
@@ -62,10 +58,7 @@ def tail(log: Path, lines: int = 12, begins: int = 0) -> str:
 
 
 def failure(what: str, directory: Path, begins: int = 0) -> str:
-    """Write a message for a failed server: what failed, the cause if it is known, and the log's tail.
-
-    The log before offset `begins` belongs to another start.
-    """
+    """Write a message for a failed server: what failed, the cause if it is known, and the log's tail."""
     file = directory / "error.log"
     cause = _cause(tail(file, _CAUSE_LINES, begins), directory)
     return f"{what}{f': {cause}' if cause else ''}; its error log ends:\n{tail(file, begins=begins)}"
@@ -84,7 +77,6 @@ def ending(code: int | None) -> str:
 
 
 def _near(option: str) -> str:
-    """A hint at the setting of nearly that name; empty without one."""
     name = option.lstrip("-").partition("=")[0].replace("-", "_")
     known = {name for each in SETTINGS.values() for reading in each.readings for name in reading.variables}
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.9) if name else []

@@ -20,10 +20,7 @@ PAUSE_S = 0.2
 
 
 def remove(api: APIClient, name: str) -> bool:
-    """Kill and remove a container with its volumes; False if there is none.
-
-    Raises DockerException or OSError if the engine fails.
-    """
+    """Kill and remove a container with its volumes; False if there is none."""
     from docker.errors import NotFound  # noqa: PLC0415 (see main)
 
     try:

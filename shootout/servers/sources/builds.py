@@ -94,10 +94,7 @@ def find(directory: str, revision: str) -> Source:
 
 
 def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
-    """List the commits from `good` to `bad` along first parents, both included, the oldest first.
-
-    So a merge stands for its whole branch. Raises InputError if `good` is no ancestor on that line.
-    """
+    """List the commits from `good` to `bad` along first parents, the oldest first. Raises InputError."""
     first, last = find(repository, good), find(repository, bad)
     log = ("log", "--first-parent", "--reverse", "-z", f"--format={'%x00'.join(_FIELDS)}")
     text = _git(first.repository, *log, "-1", first.commit) or ""
@@ -150,7 +147,7 @@ def reverted(newest: Source, commits: Sequence[Commit], cache: Path) -> Source |
                 said = f"Without {', '.join(commit.hash[:12] for commit in commits)}"
                 made = _must(work_tree, "commit-tree", tree, "-p", newest.commit, "-m", said, variables=_US)
                 return Source(newest.repository, made)
-        _must(work_tree, "reset", "--hard", "--quiet")  # and no revert goes on
+        _must(work_tree, "reset", "--hard", "--quiet")  # and no revert is under way
         return None
 
 
@@ -161,10 +158,7 @@ def fetch(
     held: ExitStack | None = None,
     progress: Progress = no_progress,
 ) -> Path:
-    """Find the directory of the commit's server, built if it is missing; it stays until `held` is closed.
-
-    Raises InputError without a build command, BuildError, and MeasureError if git or the disk fails.
-    """
+    """Find the commit's server, built if it is missing. Raises InputError, BuildError and MeasureError."""
     if build is None:
         raise InputError(f"git:{source.target}: expected --build CMD, the command that builds it")
     tree = _git(source.repository, "rev-parse", f"{source.commit}^{{tree}}")
@@ -192,7 +186,6 @@ def digest(directory: Path) -> str:
 
 
 def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None:
-    """Build the commit in the repository's work tree, and copy the server to `target`."""
     work_tree = _work_tree(source, work_trees)
     with _held(source, work_trees) as lock:
         _check_out(source, work_tree)
@@ -224,7 +217,6 @@ def _work_tree(source: Source, work_trees: Path) -> Path:
 
 @contextmanager
 def _held(source: Source, work_trees: Path) -> Iterator[int]:
-    """Hold the lock of a repository's work tree, as a file descriptor."""
     work_trees.mkdir(parents=True, exist_ok=True)
     with locking.locked(work_trees / f".{_work_tree(source, work_trees).name}.lock") as lock:
         yield lock
@@ -290,7 +282,6 @@ def _version_of(compiler: str) -> str:
 
 
 def _last_words(log: Path) -> str:
-    """The lines that name errors, or the last ones."""
     lines = [line.strip() for line in log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line.lower()]
     return "\n".join((errors or lines)[-LAST_LINES:]) or "nothing"

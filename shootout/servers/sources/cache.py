@@ -86,10 +86,7 @@ def contents(cache: Path, limit_bytes: int) -> Contents:
 
 
 def evict(cache: Path, limit_bytes: int) -> None:
-    """Remove the least recently used templates until the cache is within its limit.
-
-    Servers and entries in use stay, so it can remain larger.
-    """
+    """Remove the least recently used templates, but none in use, until the cache is within its limit."""
     entries = _entries(cache)
     total_bytes = sum(entry.size_bytes for entry in entries)
     for entry in reversed(entries):
@@ -126,7 +123,6 @@ def sizes(directory: Path) -> dict[str, int]:
 
 
 def _entries(cache: Path) -> Sequence[Entry]:
-    """Most recently used first."""
     targets = {
         # A half-built entry has a name of its own.
         directory.with_name(re.sub(r"^\.(.*)\.partial$", r"\1", directory.name))

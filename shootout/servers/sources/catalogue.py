@@ -56,10 +56,7 @@ def load() -> dict[str, CatalogueEntry]:
 
 
 def find(written: str) -> str:
-    """Find the id that `written` is or uniquely abbreviates (`mysql-8.4`).
-
-    Raises InputError if there is none or more than one.
-    """
+    """Find the only id that `written` is or abbreviates (`mysql-8.4`). Raises InputError."""
     entries = load()
     if written in entries:
         return written

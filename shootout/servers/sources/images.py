@@ -55,10 +55,7 @@ class Image:
 
     @classmethod
     def inspect(cls, reference: str, container: Container, progress: Progress) -> Image:
-        """Find the server in an image, pulling the image if it is not here yet.
-
-        Raises InputError if there is no engine, no image, or no server that runs here.
-        """
+        """Find the server in an image, pulled if it is not here yet. Raises InputError."""
         name = f"image:{reference}"
         with containers.connected(name) as client:
             image = _image(client, reference, progress)
@@ -173,9 +170,6 @@ def _image(client: DockerClient, reference: str, progress: Progress) -> Any:
         ) from None
 
 
-# --- an image's files -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Files:
     """The files of a container that is created but not started."""
@@ -196,7 +190,6 @@ class _Files:
             return file.read().decode(errors="replace") if file else None
 
     def _real(self, path: str) -> str | None:
-        """The path behind all links; None if it is not a file."""
         api = self.container.client.api
         url = f"{api.base_url}/v{api.api_version}/containers/{self.container.id}/archive"
         for _ in range(_LINKS_MAX):
@@ -214,6 +207,5 @@ class _Files:
 
 @contextmanager
 def _files(client: DockerClient, image: str) -> Iterator[_Files]:
-    """Open an image's files."""
     with containers.watched_name(client) as name:
         yield _Files(client.client.containers.create(image, entrypoint=["-"], name=name, network="none"))

@@ -1,4 +1,4 @@
-"""From a server reference to its program files, and to what the server says of itself."""
+"""From a server reference to its program files, and to what the server reports."""
 
 from __future__ import annotations
 

@@ -115,7 +115,6 @@ def _locate(directory: Path) -> tuple[Path, Path, Path]:
 
 
 def _binary_below(top: Path) -> tuple[Path, Path] | None:
-    """The basedir and the server binary of the tree at `top`."""
     candidates = [(top / prefix, top / prefix / folder) for prefix in _PREFIXES for folder in _INSTALLED]
     candidates += [(top, top / folder) for folder in _BUILT]
     for basedir, folder in candidates:
@@ -139,7 +138,6 @@ def _no_server(directory: Path, folders: Iterable[Path]) -> InputError:
 
 
 def _matching(basedir: Path, patterns: Iterable[str]) -> Iterable[Path]:
-    """The directories below `basedir` that match, in the patterns' order."""
     for pattern in patterns:
         yield from sorted(folder for folder in basedir.glob(pattern) if folder.is_dir())
 
@@ -155,7 +153,6 @@ def _source_of(basedir: Path) -> tuple[Path, ...]:
 
 
 def _head(sources: Path) -> str:
-    """Read the commit that is checked out; empty if that is not visible."""
     command = ["git", "-C", str(sources), "rev-parse", "HEAD"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

@@ -16,10 +16,7 @@ from shootout.servers.sources.fetch.unpack import ArchiveError, Destination, ext
 
 
 def pack(directory: Path, file: Path, commit: str = "") -> None:
-    """Write a tar of the server in `directory`: only the files that it needs, and the commit of its build.
-
-    The same server makes the same bytes. Raises InputError.
-    """
+    """Write a tar of the files that a server needs, with its commit; always the same bytes."""
     if commit and re.fullmatch(layout.HASH, commit) is None:
         raise InputError(f"commit {commit!r}: expected its full hash")
     tree = layout.find(directory.absolute())
@@ -45,7 +42,7 @@ def pack(directory: Path, file: Path, commit: str = "") -> None:
 def unpack(file: Path, directory: Path) -> None:
     """Unpack a packed server, or any archive of one, as the new `directory`. Raises InputError."""
     if directory.exists():
-        raise InputError(f"{directory}: exists already; expected a folder that is still to be made")
+        raise InputError(f"{directory}: exists already; name a new folder")
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=directory.parent))

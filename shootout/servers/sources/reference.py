@@ -150,15 +150,12 @@ def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> t
         result.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
     for name in (server.name for server in references if server.name is not None):
         if seen[name] > 1:
-            raise InputError(f"servers: two are named {name}; expected a name of its own for each")
+            raise InputError(f"servers: two are named {name}; name each differently: NAME=SERVER")
     return tuple(result)
 
 
 def _places(references: Sequence[ServerReference]) -> dict[tuple[str, str], str]:
-    """Name the place of each server, by source and target: the last parts that no other has.
-
-    An image's digest is shortened to its first digits.
-    """
+    """Name each server's place by the last parts that no other has; a digest by its first digits."""
     places: dict[tuple[str, str], str] = {}
     for source in ("path", "image"):
         paths = {server.target: _label_path(server) for server in references if server.source == source}
@@ -172,7 +169,6 @@ def _places(references: Sequence[ServerReference]) -> dict[tuple[str, str], str]
 
 
 def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:
-    """The host, with its port unless it is the default; or the socket."""
     if address.socket is not None:
         return sockets[address.socket]
     host = f"ip6-{address.host.replace(':', '-')}" if ":" in address.host else address.host
@@ -208,7 +204,6 @@ def _archive(written: str) -> ServerReference:
 
 
 def _label_path(reference: ServerReference) -> str:
-    """The path that a label is made of: a directory, an archive's display path or an image's name."""
     target = reference.target
     if reference.source == "image":
         return _DIGEST.sub(r":\1", target)

@@ -36,10 +36,7 @@ class Tree:
 
     @classmethod
     def inspect(cls, directory: Path, beside: Path | None = None) -> Tree:
-        """Find the server in `directory`; `beside` has libraries for it that the system may lack.
-
-        Raises InputError if there is no server that runs here, MissingLibrariesError if it needs others.
-        """
+        """Find the server in `directory`, with libraries of `beside`. Raises InputError."""
         files = layout.find(directory.absolute())
         launch = libraries.find(files.mysqld, files.top, beside)
         done = libraries.run(files.mysqld, launch, "--no-defaults", "--version")
@@ -109,15 +106,13 @@ class Tree:
         touched = any(_stamp(path) != stamp for path, stamp in self.stamps.items())
         if touched and _digest(self.files.contents) != self.digest:
             raise MeasureError(
-                f"{self.name}: the program was replaced during the measurement, which would mix two of them; "
-                "start it again"
+                f"{self.name}: the program was replaced during the measurement; start it again"
             )
         command = [*self.launch.before, self.name, *arguments]
         return children.start(command, self.launch.environment, directory, cpus, stdin)
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """Read the metadata that changes with a file. Raises InputError."""
     with _readable():
         state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
@@ -132,7 +127,6 @@ def _readable() -> Iterator[None]:
 
 
 def _digest(contents: Mapping[str, Path]) -> str:
-    """Hash files and their places by sha256. Raises InputError."""
     whole = hashlib.sha256()
     with _readable():
         for place, path in sorted(contents.items()):

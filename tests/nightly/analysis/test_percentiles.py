@@ -1,4 +1,4 @@
-"""Percentiles of merged histograms, and what a bootstrap of whole starts says of them."""
+"""Percentiles of merged histograms, and their intervals by a bootstrap of whole starts."""
 
 from __future__ import annotations
 

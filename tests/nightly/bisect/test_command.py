@@ -35,7 +35,7 @@ def test_a_commit_is_found_after_kill_9(lab: Lab, tmp_path: Path) -> None:
 
     done = lab.run(*command, "--json")
     assert done.returncode == 1, done.stderr
-    assert f"going on with {before.id}" in done.stderr
+    assert f"resuming {before.id}" in done.stderr
     found = json.loads(done.stdout)
     assert (found["answer"], found["first"], found["last"]) == ("step", history[4][:10], history[4][:10])
     assert found["size"]["high"] < 1

@@ -76,7 +76,7 @@ def test_the_weekly_run_names_the_commit_and_proves_it(ours: Hub, lab: Lab, tmp_
     assert answer["proof"].ratio.estimate > 1.04
     assert answer["proof"].without.estimate == pytest.approx(1, abs=0.02)
     assert len(answer["documents"]) == 1  # builds of the same files are counted once
-    weeks(kept, [history.newest] * BAD, [1.0] * BAD, first=GOOD + BAD)  # mended
+    weeks(kept, [history.newest] * BAD, [1.0] * BAD, first=GOOD + BAD)  # fixed
     with github_server.running() as state:
         state.issues.append(issue)
         assert synced(lab, state, kept, "--hold") == ["closed"]

@@ -1,4 +1,4 @@
-"""Workloads of one's own: the example of docs/workloads.md, as its readers run it."""
+"""The user's own workloads: the example of docs/workloads.md, as its readers run it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are cut short and go on: on servers that need no time, at every moment; and once for real."""
+"""Runs that are cut short and continue: on servers that need no time, at every moment; and once for real."""
 
 from __future__ import annotations
 

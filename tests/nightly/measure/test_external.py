@@ -75,7 +75,7 @@ def test_what_a_killed_run_left_is_removed_and_meanwhile_no_other_run_is_let_in(
     long.write_text(lab.once.read_text().replace("measure_s = 0.3", "measure_s = 60.0"))
     options = ("--profile", str(long), "--servers", f"{text},{text}", "--workloads", "bulk_insert")
     with lab.running(*a_run(lab, tmp_path / "killed", *options), folder=tmp_path) as run:
-        run.said("start 1: bulk_insert-t1 (1/2), round")  # amid it: the next makes schemas anew
+        run.said("start 1: bulk_insert-t1 (1/2), round")  # amid it: the next makes schemas again
         second = lab.run(*a_run(lab, tmp_path / "second", "--servers", by_tcp(server), *POINT))
         assert second.returncode == 2
         assert "another run of shootout is measuring there" in second.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import signal
@@ -51,16 +50,3 @@ def test_a_server_that_stands_still_is_a_stall_and_an_interruption_loses_nothing
     assert max(each.lasts_s for each in document.slices) > STOPPED_S - 1
     assert curve.tps.min() < curves.STALL * curve.tps.max()
     assert lab.left() == ([], [])
-
-
-def test_a_soak_needs_no_page(lab: Lab, tmp_path: Path) -> None:
-    (tmp_path / "site").touch()
-    done = lab.run(
-        SHOOTOUT, "soak", "--profile", str(lab.profile), *LOAD, "--servers", BASE,
-        "--minutes", "0.05", "--json", "--out", str(tmp_path),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert f"shootout: left out: {tmp_path}/site: cannot write the site: File exists\n" in done.stderr
-    printed = json.loads(done.stdout)
-    assert SOAKS.read(Path(printed["document"])).slices
-    assert "page" not in printed

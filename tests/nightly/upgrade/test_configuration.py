@@ -9,13 +9,10 @@ from tests.support.runs import a_tree
 
 # Options that a server must be initialised with, deprecated ones of a newer server, and a mode that it lacks.
 FILE = {
-    "lower_case_table_names": "1",
-    "innodb_page_size": "8k",
-    "innodb_data_file_path": "ibdata1:64M:autoextend",
-    "innodb_undo_tablespaces": "3",
-    "expire_logs_days": "7",
-    "sql_mode": "NO_AUTO_CREATE_USER,ANSI_QUOTES",
-}
+    "lower_case_table_names": "1", "innodb_page_size": "8k",
+    "innodb_data_file_path": "ibdata1:64M:autoextend", "innodb_undo_tablespaces": "3",
+    "expire_logs_days": "7", "sql_mode": "NO_AUTO_CREATE_USER,ANSI_QUOTES",
+}  # fmt: skip
 
 
 def test_servers_are_initialised_with_the_file_and_blame_only_what_they_refuse(tmp_path: Path) -> None:

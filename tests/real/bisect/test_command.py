@@ -29,17 +29,8 @@ DEAR = 300_000  # pairs of instructions: a statement takes about twice as long
 
 def test_ends_that_do_not_build_are_named(lab: Lab, tmp_path: Path) -> None:
     history = commits.repository(tmp_path / "repository", (0, 0, None))
-    command = [
-        SHOOTOUT,
-        "bisect",
-        "--repo",
-        str(tmp_path / "repository"),
-        "--good",
-        history[0],
-        "--bad",
-        "main",
-    ]
-    done = lab.run(*command, *commits.BUILDING, "--out", str(tmp_path / "out"))
+    asked = ("--repo", str(tmp_path / "repository"), "--good", history[0], "--bad", "main")
+    done = lab.run(SHOOTOUT, "bisect", *asked, *commits.BUILDING, "--out", str(tmp_path / "out"))
     assert done.returncode == 3
     assert f"{history[2][:10]}, an end of the history, cannot be measured" in done.stderr
     assert "error: #error not finished" in done.stderr

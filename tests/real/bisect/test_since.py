@@ -63,12 +63,7 @@ class Place:
             *("--out", str(self.folder / "out"), "--url", "https://github.com/me/it/commit/{commit}"),
         )
         return subprocess.run(
-            command,
-            env=self.lab.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
+            command, env=self.lab.environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
 
     def issues(self, *more: str) -> list[str]:
@@ -82,13 +77,9 @@ class Place:
 
 def synced(lab: Lab, hub: GitHub, results: Path, *more: str) -> list[str]:
     """Update the issues; return the lines about them."""
-    done = subprocess.run(
-        (SHOOTOUT, "github", "issues", "--results", str(results), "--json", *more),
-        env=lab.environment | hub.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (SHOOTOUT, "github", "issues", "--results", str(results), "--json", *more)
+    environment = lab.environment | hub.environment
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [line.split()[0] for line in json.loads(done.stdout)["done"]]
 

@@ -149,13 +149,6 @@ def test_bad_input_is_one_message(options: tuple[str, ...], words: str, lab: Lab
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_count_has_a_page(counted: Counted, lab: Lab) -> None:
-    page = counted.out / "site" / "count" / f"{counted.document.run}.html"
-    assert page.is_file()
-    assert page.as_uri() in counted.done.stdout.replace("\n", "")
-    assert (counted.out / "site" / "index.html").is_file()
-
-
 def test_history_has_a_line_for_each_kind(counted: Counted, lab: Lab) -> None:
     done = lab.run(SHOOTOUT, "history", "--results", str(counted.out / "results"), "--json")
     assert done.returncode == 0, done.stderr
@@ -169,9 +162,3 @@ def test_a_count_needs_no_page(counted: Counted, lab: Lab, tmp_path: Path) -> No
     assert done.returncode == counted.done.returncode == 1, done.stderr
     assert done.stderr == f"shootout: left out: {tmp_path}/site: cannot write the site: File exists\n"
     assert "▼ regressed" in done.stdout
-
-
-def test_merging_what_was_counted_twice_is_refused(counted: Counted, lab: Lab, tmp_path: Path) -> None:
-    done = lab.run(SHOOTOUT, "merge", str(counted.file), str(counted.file), "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert "is in both" in done.stderr

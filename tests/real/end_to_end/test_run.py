@@ -24,6 +24,7 @@ pytest_plugins = ["tests.support.runs"]
 
 POINT = ("--workloads", "oltp_point_select", "--threads", "1")
 NOTHING: tuple[list[int], list[Path]] = ([], [])
+OUTSET = ("Comparing ", "Settings ", "Time: ", "Loss that it can see: ")
 BUSY = ("warning: load average", "warning: other shootout runs")  # of a machine with other tests
 
 
@@ -32,11 +33,12 @@ def a_run(lab: Lab, out: Path, *options: str) -> list[str]:
 
 
 def one_message(stderr: str) -> str:
-    """The message on a stderr that has progress, one message of up to three lines, and nothing else."""
+    """The message on a stderr that has progress, one message of up to four lines, and nothing else."""
     progress, begin, message = stderr.partition("shootout: ")
     assert begin, stderr
-    assert all(line.startswith(("preparing ", "start ", *BUSY)) for line in progress.splitlines()), stderr
-    assert 1 <= len(message.splitlines()) <= 3, stderr
+    told = (*OUTSET, "preparing ", "start ", *BUSY)
+    assert all(line.startswith(told) for line in progress.splitlines()), stderr
+    assert 1 <= len(message.splitlines()) <= 4, stderr
     return message
 
 
@@ -106,10 +108,12 @@ def test_a_run_says_what_it_does_and_found(finished: Finished) -> None:
     assert f"report        {(finished.out / 'site' / 'index.html').as_uri()}\n" in stdout
     assert "\x1b" not in stdout + stderr
     said = [line for line in stderr.splitlines() if not line.startswith(BUSY)]
-    assert said[0] == f"preparing {BASE}"
-    assert all(line.startswith(("preparing ", "start ")) for line in said)
+    assert all(line.startswith(word) for line, word in zip(said, OUTSET, strict=False))
+    assert all(line.startswith(("preparing ", "start ")) for line in said[4:])
+    ends = [line.partition(":")[0] for line in said if " in 1 start" in line or " in 2 starts" in line]
+    assert ends == ["start 1", "start 2"]
     assert finished.document.end is not None
-    assert len(said) <= 2 + finished.document.end.elapsed_s / terminal.LOG_EVERY_S
+    assert len(said) <= 8 + finished.document.end.elapsed_s / terminal.LOG_EVERY_S
 
 
 def test_a_run_leaves_only_its_reports(finished: Finished) -> None:
@@ -203,11 +207,12 @@ def test_an_interrupted_measurement_keeps_what_is_whole(lab: Lab, tmp_path: Path
         os.killpg(run.process.pid, signal.SIGINT)
         assert run.ended() == 130
     assert lab.left() == NOTHING
-    message, kept, so_far = one_message(run.err.read_text()).splitlines()
-    assert message == "interrupted; all servers are stopped"
-    assert so_far.endswith("/out/site/index.html")
-    assert kept.startswith("What was measured is kept. This goes on: shootout run --profile ")
-    assert kept.endswith(" --resume")
+    message, so_far, page, goes_on = one_message(run.err.read_text()).splitlines()
+    assert message == "interrupted"
+    assert so_far.startswith("so far: ")
+    assert page.endswith("/out/site/index.html")
+    again = shlex.join(["shootout", *a_run(lab, tmp_path / "out")[1:], "--resume"])
+    assert goes_on == f"to continue: {again}"
     assert run.out.read_text() == ""
     found = journal.read(document_in(tmp_path / "out"))
     assert found.end is not None
@@ -225,7 +230,8 @@ def test_an_interrupted_preparation_leaves_nothing(lab: Lab, tmp_path: Path) -> 
         os.killpg(run.process.pid, signal.SIGINT)
         assert run.ended() == 130
     assert lab.left() == NOTHING
-    assert one_message(run.err.read_text()) == "interrupted; all servers are stopped\n"
+    message, begins = one_message(run.err.read_text()).splitlines()
+    assert (message, begins.partition(": ")[0]) == ("interrupted", "to begin again")
     assert list((tmp_path / "out" / "results").iterdir()) == []
 
 

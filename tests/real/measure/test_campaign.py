@@ -1,4 +1,4 @@
-"""Runs that are cut short and go on: on servers that need no time, at every moment; and once for real."""
+"""Runs that are cut short and continue: on servers that need no time, at every moment; and once for real."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from shootout.document import journal
 from shootout.model.run import RunDocument, StartRecord
 from shootout.model.verdict import CellComparison
 from tests.support.runs import SHOOTOUT, Lab, document_in, until
-from tests.unit.measure.test_campaign import (
-    a_plan,
-    rehearsed,
-)
+from tests.unit.measure.test_campaign import a_plan, rehearsed
 
 pytest_plugins = ["tests.support.runs"]
 
@@ -57,7 +54,7 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
 
     done = lab.run(*command)
     assert done.returncode in (0, 1), done.stderr
-    assert f"going on with {ended.header.run}\n" in done.stderr
+    assert f"resuming {ended.header.run}\n" in done.stderr
     whole = journal.read(document_in(out))
     assert whole.header == ended.header
     for kept, before in zip(whole.starts, first.starts, strict=False):

@@ -176,7 +176,7 @@ def test_a_server_that_runs_already_gets_no_statement_on_another_schema(
     servers[1].query("CREATE TABLE kitchen.pot (id INT)")
     loaded = the_dataset(tmp_path, "USE kitchen;\nSELECT 1;\nDROP TABLE IF EXISTS `kitchen`.`pot`;\n")
     with connected(servers[1], by_socket(servers[1])) as external:
-        with pytest.raises(InputError, match="line 3: it names its own database, kitchen, and a server that"):
+        with pytest.raises(InputError, match="line 3: it names its own database, kitchen, but a running"):
             dataset.load(external, loaded)
         dataset.unload(external, loaded)
     assert servers[1].query("SELECT COUNT(*) FROM kitchen.pot") == ((0,),)

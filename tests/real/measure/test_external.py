@@ -182,7 +182,7 @@ def test_no_process_shows_the_password(lab: Lab, server: Instance, tmp_path: Pat
 def test_two_servers_that_run(lab: Lab, started: dict[str, Instance], tmp_path: Path) -> None:
     states = {name: state(server) for name, server in started.items()}
     servers = f"{by_tcp(started[BASE])},{by_tcp(started[HEAD])}"
-    started[HEAD].query("FLUSH PRIVILEGES")  # forgets cached logins, so that passwords are proven anew
+    started[HEAD].query("FLUSH PRIVILEGES")  # forgets cached logins, so that passwords are proven again
     options = ("--workloads", "oltp_update_index", "--threads", "1")
     found, _ = measured(lab, tmp_path, "--servers", servers, *options)
     assert [each.version for each in found.header.servers] == ["5.7.22-log", "8.0.12"]
@@ -214,7 +214,7 @@ def test_a_schema_of_others_is_not_touched(lab: Lab, server: Instance, tmp_path:
             server.query(f"INSERT INTO shootout.{MARK} VALUES (1, 'me')")
         done = lab.run(*a_run(lab, tmp_path, "--servers", by_socket(server), *POINT))
         assert done.returncode == 2
-        assert "there is a schema shootout that this suite did not make" in done.stderr
+        assert "schema shootout exists, and shootout did not create it" in done.stderr
         assert server.query("SELECT a FROM shootout.precious") == ((1,),)
     finally:
         server.query("DROP DATABASE shootout")

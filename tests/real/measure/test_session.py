@@ -59,7 +59,9 @@ def test_a_server_that_ends_by_itself_is_a_fault(lab: Lab, tmp_path: Path) -> No
     with lab.running(SHOOTOUT, "servers", "start", BASE, "--json", folder=tmp_path) as command:
         os.kill(started(lab, command.out)["pid"], signal.SIGKILL)
         assert command.ended() == 3
-        assert "the server exited by itself\nThe server has died (signal SIGKILL)" in command.err.read_text()
+        assert (
+            "the server exited unexpectedly\nThe server has died (signal SIGKILL)" in command.err.read_text()
+        )
     assert lab.left() == ([], [])
 
 

@@ -6,21 +6,13 @@ from shootout.errors import MeasureError
 from shootout.servers.processes import instances
 from shootout.settings import profiles
 from tests.support.runs import BASE, a_tree
-from tests.unit.settings.test_profiles import PRODUCTION, Write
+from tests.unit.settings.test_profiles import PRODUCTION
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def to(name: str, text: str) -> str:
-        (tmp_path / name).write_text(text)
-        return str(tmp_path / name)
-
-    return to
-
-
-def test_a_server_starts_with_the_file_of_one_in_production(write: Write, tmp_path: Path) -> None:
-    tree, home = a_tree(BASE), tmp_path / "instance"
-    settings = profiles.load(write("my.cnf", PRODUCTION + "log_bin = binlog\n")).options
+def test_a_server_starts_with_the_file_of_one_in_production(tmp_path: Path) -> None:
+    tree, home, file = a_tree(BASE), tmp_path / "instance", tmp_path / "my.cnf"
+    file.write_text(PRODUCTION + "log_bin = binlog\n")
+    settings = profiles.load(str(file)).options
     instances.initialise(tree, home, settings)
     with instances.start(tree, home, settings) as server:
         found = server.variables()

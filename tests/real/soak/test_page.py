@@ -9,11 +9,10 @@ from playwright.sync_api import Browser
 
 from shootout.commands.soak import CAPABILITY
 from shootout.report import site
-from shootout.soak.documents import Writer
 from shootout.soak.values import SoakFailure
 from tests.support.browser import opened, serious
 from tests.support.report.site.pages import check_links
-from tests.support.soak.builders import SOAK, document, faulty, slices
+from tests.support.soak.builders import SOAK, document, faulty, slices, written
 
 SHORT = "20261124T100000Z-000002"
 
@@ -24,10 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = tmp_path_factory.mktemp("results")
     short = document(["a"], slices("a", [9.0] * 5), [SoakFailure(server="a", reason="<crashed>")], soak=SHORT)
     for each in (faulty(), short):
-        writer = Writer(results, each.header)
-        for records in (each.servers, each.slices, each.ends, each.failures):
-            for record in records:
-                writer.append(record)
+        written(results, each)
     listing = CAPABILITY.listing(results, (), pytest.fail)
     assert listing is not None
     return site.build([], tmp_path_factory.mktemp("site"), listings=[listing]).parent / "soaks"

@@ -105,15 +105,6 @@ def test_prepared_statements_are_executed_and_counted(name: str, instance: Insta
 # --- rates -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("poisson", [False, True])
-def test_a_rate_is_kept(poisson: bool, instance: Instance) -> None:
-    pace = {"type": "open", "rate": 400, "poisson": poisson}
-    engine = an_engine(program("oltp_point_select", pace=pace), instance, connections=16, workers=2)
-    taken = engine.slice(0, 0.0, 3.0, TIMEOUT_S)
-    assert taken.completed == pytest.approx(1200, abs=150 if poisson else 2)
-    assert taken.latencies.count == taken.completed
-
-
 def test_a_stopped_second_shows_in_the_percentiles_of_a_rate(instance: Instance) -> None:
     pace = {"type": "open", "rate": 500, "poisson": False}
     engine = an_engine(program("oltp_point_select", pace=pace), instance, connections=8)
@@ -130,18 +121,6 @@ def test_a_stopped_second_shows_in_the_percentiles_of_a_rate(instance: Instance)
     # A quarter of the arrivals fell into the second, evenly: a tenth of all waited 0.6 s or more.
     assert taken.latencies.percentile(90) == pytest.approx(0.6, abs=0.2)
     assert taken.latencies.max_s == pytest.approx(1.0, abs=0.25)
-
-
-def test_think_time_is_kept(instance: Instance) -> None:
-    think_s, connections = 0.05, 20
-    pace = {"type": "closed", "think_s": think_s, "exponential": False}
-    engine = an_engine(program("oltp_point_select", pace=pace), instance, connections=connections)
-    shares = []
-    for _ in range(4):
-        taken = engine.slice(0, 0.1, 0.8, TIMEOUT_S)
-        expected = connections / (think_s + taken.latencies.mean_s)
-        shares.append(taken.transactions / taken.window_s / expected)
-    assert max(shares) == pytest.approx(1, rel=0.1), shares  # a busy machine wakes the engine late
 
 
 # --- thousands of connections ----------------------------------------------------------------------

@@ -28,7 +28,7 @@ innodb_log_file_size = 16M
 
 
 def test_an_upgrade_says_what_becomes_of_the_settings_and_what_changes(lab: Lab, tmp_path: Path) -> None:
-    """The nightly test has the other parts, and goes on where it was cut."""
+    """The nightly test has the other parts, and continues where it was cut."""
     cnf, markdown = tmp_path / "my.cnf", tmp_path / "upgrade.md"
     cnf.write_text(CNF)
     asked = (SHOOTOUT, "upgrade", BASE, HEAD, "--settings", str(cnf), "--workloads", "oltp_point_select")
@@ -60,7 +60,7 @@ def test_an_upgrade_says_what_becomes_of_the_settings_and_what_changes(lab: Lab,
         (("--again", "old.json", "--workloads", "w"), "expected no settings, workloads or count"),
         (("--again", "/nowhere/old.json"), "/nowhere/old.json: cannot be read"),
         ((BASE, HEAD, "--counted", "/nowhere/count.json"), "/nowhere/count.json: cannot be read"),
-        ((BASE, HEAD, "--resume"), "no upgrade of mysql-5.7.22 to mysql-8.0.12 to continue"),
+        ((BASE, HEAD, "--resume"), "no upgrade from mysql-5.7.22 to mysql-8.0.12 to continue"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(

@@ -95,11 +95,9 @@ def document(
 
 
 BASE: PerUnit = {
-    "select": (1000, 1001, 1000),
-    "update": (2000, 2004, 1998),
-    FRAME: (5000, 5000, 5001),
+    "select": (1000, 1001, 1000), "update": (2000, 2004, 1998), FRAME: (5000, 5000, 5001),
     TRANSACTION: (9000, 9001, 8999),
-}
+}  # fmt: skip
 
 
 def times(factor: float, of: PerUnit = BASE) -> dict[str, list[int]]:
@@ -108,11 +106,9 @@ def times(factor: float, of: PerUnit = BASE) -> dict[str, list[int]]:
 
 
 VERSIONS = {
-    "new": ("mysql", "8.0.33"),
-    "maria": ("mariadb", "11.8.1-MariaDB"),
-    "middle": ("mysql", "5.7.22"),
+    "new": ("mysql", "8.0.33"), "maria": ("mariadb", "11.8.1-MariaDB"), "middle": ("mysql", "5.7.22"),
     "old": ("mysql", "5.6.24"),
-}
+}  # fmt: skip
 
 
 def by_version(run: str = "20261124T100000Z-000001") -> CountDocument:

@@ -51,12 +51,6 @@ def a_map(run: str = "20261126T100000Z-000001") -> MapDocument:
         for label, shares in (("base", base), ("head", head))
     )  # fmt: skip
     return MapDocument(
-        format=2,
-        run=run,
-        started="2026-11-26T10:00:00+00:00",
-        version="0",
-        functions=functions,
-        symbols=("C::two", "fts_sync", "y"),
-        kinds=(POINT, RANGE, WHOLE),
-        mapped=tuple(servers),
-    )
+        format=2, run=run, started="2026-11-26T10:00:00+00:00", version="0", functions=functions,
+        symbols=("C::two", "fts_sync", "y"), kinds=(POINT, RANGE, WHOLE), mapped=tuple(servers),
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import structs
@@ -29,20 +30,23 @@ STARTS = 4
 TRANSACTIONS = 10_000
 
 
-def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL) -> Explanation:
-    """The head needs more for row_search_mvcc, and reads a table whole."""
-    dice = random.Random(7)
+def a_tree(paths: Iterable[tuple[str, ...]]) -> tuple[CallTree, dict[tuple[str, ...], int]]:
+    """The tree of these call paths, and the node of each."""
     nodes: dict[tuple[str, ...], int] = {(): 0}
     functions: dict[str, int] = {}
-    for path in PATHS:
+    for path in paths:
         for depth in range(1, len(path) + 1):
             functions.setdefault(path[depth - 1], len(functions))
             nodes.setdefault(path[:depth], len(nodes))
-    tree = CallTree(
-        functions=tuple(functions),
-        parents=(-1, *(nodes[path[:-1]] for path in nodes if path)),
-        function=(-1, *(functions[path[-1]] for path in nodes if path)),
-    )
+    parents = (-1, *(nodes[path[:-1]] for path in nodes if path))
+    function = (-1, *(functions[path[-1]] for path in nodes if path))
+    return CallTree(functions=tuple(functions), parents=parents, function=function), nodes
+
+
+def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL) -> Explanation:
+    """The head needs more for row_search_mvcc, and reads a table whole."""
+    dice = random.Random(7)
+    tree, nodes = a_tree(PATHS)
     profiles = []
     for start in range(1, STARTS + 1):
         for index, server in enumerate(("base", "head")):

@@ -30,7 +30,7 @@ SAME = (  # of the box on a cell's page, and of the table below it
 
 
 def contradictions(document: RunDocument, comparison: Comparison) -> Iterator[str]:
-    """Everything that is said of a run and does not fit."""
+    """Contradictions in everything printed about a run."""
     run = Run(document, comparison)
     compared = [c for c in comparison.cells if c.cell != c.base and c.ratio and c.figures]
     yield from _quotients(comparison)
@@ -91,7 +91,7 @@ def _key(cell: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def _of(row: Mapping[str, str], cell: Mapping[str, dict], ratio: Interval) -> dict[str, str]:  # type: ignore[type-arg]
-    """The table's fields, written anew from a line of CSV and a cell of JSON; empty where these differ."""
+    """The table's fields, written again from a line of CSV and a cell of JSON; empty where these differ."""
     numbers = {name: float(row[name]) for name in ("base_tps", "tps", "ratio", "ratio_low", "ratio_high")}
     same = numbers["tps"] == cell["figures"]["tps"]["estimate"] and numbers["ratio"] == ratio.estimate
     again = Interval(estimate=numbers["ratio"], low=numbers["ratio_low"], high=numbers["ratio_high"])
@@ -111,7 +111,7 @@ def _counts(run: Run) -> Iterator[str]:
         expected = f"{regressed} of {counted(run.measured, 'cell')}"
         if expected not in headlines.overall(comparison).text:
             yield f"the headline does not say {expected}"
-        if not feeds.badge(comparison).message.endswith(f"{regressed} of {run.measured} regressed"):
+        if not feeds.badge(comparison)[0].endswith(f"{regressed} of {run.measured} regressed"):
             yield f"the badge does not say {regressed} of {run.measured}"
     report = ElementTree.fromstring(junit.write(run_answer.suite(run.document, comparison)))
     failed = {case.get("name") for case in report.iter("testcase") if case.find("failure") is not None}

@@ -1,4 +1,4 @@
-"""Comparisons made up cell by cell, and what is said of them."""
+"""Comparisons made up cell by cell, and their words."""
 
 from __future__ import annotations
 

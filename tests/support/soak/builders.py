@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from shootout.model.plan import DatasetSize, Load
+from shootout.soak.documents import Writer
 from shootout.soak.values import (
     Gauge,
     Measure,
@@ -24,24 +26,11 @@ SOAK = "20261125T100000Z-000001"
 
 def header(servers: Sequence[str], soak: str = SOAK) -> SoakHeader:
     return SoakHeader(
-        format=2,
-        soak=soak,
-        started="2026-11-25T10:00:00+00:00",
-        shootout="0",
-        duration_s=600.0,
-        turn_s=0.0,
-        profile_name="soak",
-        given={},
-        seed=1,
-        settings="production",
-        confidence=0.95,
-        workload=a_record("oltp_read_write"),
-        dataset=DatasetSize().of_kind("sbtest"),
-        threads=8,
-        load=Load(),
-        runner=a_runner(),
-        servers=tuple(servers),
-    )
+        format=2, soak=soak, started="2026-11-25T10:00:00+00:00", shootout="0", duration_s=600.0, turn_s=0.0,
+        profile_name="soak", given={}, seed=1, settings="production", confidence=0.95,
+        workload=a_record("oltp_read_write"), dataset=DatasetSize().of_kind("sbtest"), threads=8, load=Load(),
+        runner=a_runner(), servers=tuple(servers),
+    )  # fmt: skip
 
 
 def slices(
@@ -56,18 +45,11 @@ def slices(
         lasts_s = 1.0 if lasts is None else lasts[number]
         found.append(
             SoakSlice(
-                server=server,
-                begins_s=begins_s,
-                lasts_s=lasts_s,
-                window_s=1.0,
-                transactions=float(transactions),
-                completed=round(transactions),
-                p50_s=0.005,
-                p95_s=0.01,
-                p99_s=0.02,
-                gauges=gauges[number] if gauges else {},
+                server=server, begins_s=begins_s, lasts_s=lasts_s, window_s=1.0,
+                transactions=float(transactions), completed=round(transactions), p50_s=0.005, p95_s=0.01,
+                p99_s=0.02, gauges=gauges[number] if gauges else {},
             )
-        )
+        )  # fmt: skip
         begins_s += lasts_s
     return found
 
@@ -90,6 +72,15 @@ def document(
         ends=tuple(SoakEnd(server=label, footprint=each) for label, each in ends.items()),
         failures=tuple(failures),
     )
+
+
+def written(results: Path, whole: SoakDocument) -> Path:
+    """Write a document record by record."""
+    writer = Writer(results, whole.header)
+    for records in (whole.servers, whole.slices, whole.ends, whole.failures):
+        for record in records:
+            writer.append(record)
+    return writer.path
 
 
 def faulty(seconds: int = 900) -> SoakDocument:

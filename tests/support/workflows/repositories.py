@@ -266,7 +266,7 @@ def commented(
 ) -> str:
     """Comment on a gate of that repository's branch, with these jobs; empty if there is no comment.
 
-    `changes`: what else GitHub says of the pull request.
+    `changes`: GitHub's other facts on the pull request.
     """
     head = {"owner": {"login": "someone"}, "full_name": repository}
     run = {"id": 1, "event": "pull_request", "head_sha": hub.sha, "head_branch": "faster"}

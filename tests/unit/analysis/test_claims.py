@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shootout import figures
 from shootout.analysis import claims
 from shootout.inputs import published
 from shootout.model.published import Claim, DataPoint
@@ -238,17 +237,6 @@ def test_failed_and_unsteady_servers_are_not_tested() -> None:
     assert pool.reason == f"{POOL}: {document.failures[0].reason.splitlines()[0]}"
     unsteady = a_repetition("thread-pool", threads="16,4096", scale=None, unsteady=[SINGLE_LABEL])
     assert results_of(unsteady)["pool-at-4096"].reason == f"{SINGLE}: not measured, or not steady"
-
-
-def test_the_thread_pools_factor() -> None:
-    def tps(label: str, workload: str, threads: int) -> float:
-        return 1000 / (20 if threads > 1000 and "pool" not in label else 1) * (0.9 if "pool" in label else 1)
-
-    found = results_of(a_repetition("thread-pool", tps, threads="16,64,4096", scale=None))
-    assert {each.outcome for each in found.values()} == {HOLDS}
-    ratio = found["pool-at-4096"].ratio
-    assert ratio is not None
-    assert figures.factor(ratio).startswith("×18")
 
 
 # --- several machines -----------------------------------------------------------------------------

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-import msgspec
 import pytest
 from msgspec import structs
 
 from shootout.analysis import compare, pairs
 from shootout.model.plan import Block, Policy
-from shootout.model.run import Part, RunDocument
+from shootout.model.run import Part, RunDocument, StartRecord
 from shootout.model.verdict import Comparison, Verdict
 from tests.support.analysis.builders import (
     APART,
@@ -50,7 +49,7 @@ def test_nothing_is_judged_where_no_start_was_steady() -> None:
 
 
 def test_a_standstill_counts() -> None:
-    """A head that stands still in most slices is no less slow for it."""
+    """A head that stalls in most slices is no less slow for it."""
     starts = [
         a_start(n, a_sample("a", (1000,) * 10), a_sample("b", (0,) * 8 + (1000 + n,) * 2))
         for n in range(1, 6)
@@ -117,7 +116,7 @@ def test_with_a_base_that_failed_on_the_way_nothing_is_judged() -> None:
 
 
 def test_the_next_server_stands_in_for_a_base_that_never_ran() -> None:
-    block = msgspec.structs.replace(READS, servers=("dead", "a", "b"))
+    block = structs.replace(READS, servers=("dead", "a", "b"))
     document = a_document(starts_of(-10), a_failure("dead", block), blocks=(block,))
     base, dead, head = compare.compare(document).cells
     assert (base.cell.server, base.reason) == ("a", "the base, in place of dead")
@@ -146,31 +145,26 @@ def test_half_a_width_is_that_of_the_log_ratio() -> None:
         0.01 * 2.7764 * 0.47434 / math.sqrt(5), rel=1e-4
     )
     assert pairs.half_width(starts, Policy(confidence=0.5)) < pairs.half_width(starts, Policy())
-
-
-def test_the_widest_of_the_heads_counts() -> None:
-    narrow, wide = starts_of(0), starts_of(0, APART)
-    both = [
-        a_start(n.start, *n.samples, msgspec.structs.replace(w.samples[1], server="c"))
-        for n, w in zip(narrow, wide, strict=True)
+    wider = [
+        a_start(n.start, *n.samples, structs.replace(w.samples[1], server="c"))
+        for n, w in zip(starts_of(0), starts_of(0, APART), strict=True)
     ]
-    assert pairs.half_width(both, Policy()) == pytest.approx(
-        10 * pairs.half_width(narrow, Policy()), rel=1e-3
-    )
+    widths = [pairs.half_width(each, Policy()) for each in (wider, starts_of(0))]
+    assert widths[0] == pytest.approx(10 * widths[1], rel=1e-3)  # of the widest of the heads
 
 
-def test_a_width_needs_two_starts() -> None:
-    starts = starts_of(0)
-    assert pairs.half_width([], Policy()) == math.inf
-    assert pairs.half_width(starts[:1], Policy()) == math.inf
-    assert pairs.half_width(starts[:2], Policy()) < math.inf
-
-
-def test_with_one_server_left_there_is_nothing_to_narrow() -> None:
-    assert pairs.half_width([a_start(1, a_sample("a"))], Policy()) == 0
-    died = [*starts_of(0)[:1], a_start(2, a_sample("a"))]
-    assert pairs.half_width(died, Policy()) == 0
-    assert pairs.half_width([a_start(1)], Policy()) == 0
+@pytest.mark.parametrize(
+    ("starts", "width"),
+    [
+        ([], math.inf),
+        (starts_of(0)[:1], math.inf),
+        ([a_start(1, a_sample("a"))], 0),  # no head is left to narrow
+        ([*starts_of(0)[:1], a_start(2, a_sample("a"))], 0),
+        ([a_start(1)], 0),
+    ],
+)
+def test_a_width_needs_two_starts_and_a_head(starts: list[StartRecord], width: float) -> None:
+    assert pairs.half_width(starts, Policy()) == width
 
 
 def test_what_was_not_measured_has_its_own_reason() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import beta, stdtr, stdtrit
 
@@ -152,14 +152,6 @@ def test_neither_scale_nor_order_matters(run: list[list[float]], scale: float, d
         assert other.noise.error == pytest.approx(found[number].noise.error)
 
 
-@settings(deadline=None)
-@given(ratios, st.floats(1.05, 3))
-def test_starts_that_differ_more_make_the_interval_of_a_lone_block_wider(ratio: float, more: float) -> None:
-    assume(ratio * more < shrinkage.RATIO_MAX)
-    less, wide = (shrinkage.over_blocks([spread_by(each)], "b", SURE)[0] for each in (ratio, ratio * more))
-    assert half_width(wide) >= half_width(less) * (1 - 1e-6)
-
-
 def test_without_rounds_effects_stay_as_they_are() -> None:
     without = stats.over_starts([0.1, 0.2, 0.15], SURE)
     still = an_effect([0.1, 0.2, 0.15], 0.0)
@@ -235,13 +227,3 @@ def test_without_rounds_their_own_spread_decides() -> None:
     assert shrinkage.unlike(stats.over_starts(values, SURE)).keys() == {5}
     assert shrinkage.unlike(stats.over_starts(values[3:], SURE)) == {}  # two others are too few
     assert shrinkage.unlike(stats.over_starts(values[4:], SURE)) == {}
-
-
-def test_many_cells_of_few_starts_tell_more_together() -> None:
-    """Hommel asks of the first of 112 cells, in standard deviations of a start, less than a quarter."""
-    rng = np.random.default_rng(6)
-    effects = [an_effect(starts, 1.0) for starts in rng.normal(0, 1, (112, 3)).tolist()]
-    found = shrinkage.over_blocks(effects, [number // 8 for number in range(112)], SURE)
-    adjusted = 1 - 0.05 / 112
-    before, after = (float(np.median([each.noise.reach(adjusted) for each in of])) for of in (effects, found))
-    assert after < before / 4

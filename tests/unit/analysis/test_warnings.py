@@ -84,7 +84,7 @@ def test_a_start_in_which_all_servers_collapsed_is_a_warning(
 
 
 def test_what_trimming_hides_is_a_warning() -> None:
-    """A head that stands still in one slice of ten loses that one alone; a base that does so gains it."""
+    """A head that stalls in one slice of ten loses that one alone; a base that does so gains it."""
     still = (0.0, *(1000.0,) * 9)
     for a, b, expected in (
         ((1000.0,) * 10, still, "10 % slower"),

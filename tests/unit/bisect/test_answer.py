@@ -101,13 +101,8 @@ def test_markdown_links_revisions_and_escapes_what_others_wrote() -> None:
 
 
 def test_what_asks_why_measures_as_the_bisection_did() -> None:
-    given = {
-        "--workloads": "my.toml",
-        "--table-size": "500",
-        "--budget": "600",
-        "--seed": "3",
-        "--build": "make",
-    }
+    given = {"--workloads": "my.toml", "--table-size": "500", "--budget": "600", "--seed": "3"}
+    given["--build"] = "make"
     asked = why(bisected(STEP, given=given))
     assert "--workloads my.toml --set dataset.rows=500 --build make --threads 4 --explain 5" in asked
     assert "--seed" not in asked

@@ -16,7 +16,7 @@ TWO_VERSIONS = ("--over", "mysql-5.7.22,mysql-8.0.12")
         ((*TWO_VERSIONS, "--repo", "x"), "expected --over A,B,…, or --repo DIR"),
         (("--repo", "x", "--good", "a"), "expected --over A,B,…, or --repo DIR"),
         (("--repo", "/", "--good", "a", "--bad", "b", "--build", "make"), "git:/#a: not a git repository"),
-        (("--over", "mysql-5.7.22"), "one workload, one number of threads, and two servers or more"),
+        (("--over", "mysql-5.7.22"), "one workload, one number of threads, and at least two servers"),
         ((*TWO_VERSIONS, "--threads", "1,2"), "one workload, one number of threads"),
         ((*TWO_VERSIONS, "--set", "build.tree=x"), "--set: build: Object missing required field `command`"),
         (

@@ -4,23 +4,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from shootout.bisect.documents import BISECTIONS, runs
+from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import BuildRecord
 from shootout.commands.bisect import CAPABILITY
-from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.writers import markdown
 from tests.support.bisect.builders import a_bisection, a_run, written
-
-
-def test_a_bisection_is_read_as_it_was_written(tmp_path: Path) -> None:
-    found = a_bisection(builds={"c": BuildRecord(seconds=1.0, reason="no")}, finished=True)
-    path = written(tmp_path, found, a_run({"a": 0.0, "h": 0.0}), a_run({"a": 0.0, "b": 0.0}))
-    assert BISECTIONS.read(path) == found
-    assert [document.header.blocks[0].servers for document in runs(path.parent).values()] == [
-        ("a", "h"),
-        ("a", "b"),
-    ]
 
 
 def test_readable_ones_are_found_the_newest_first(tmp_path: Path) -> None:
@@ -34,25 +23,11 @@ def test_readable_ones_are_found_the_newest_first(tmp_path: Path) -> None:
     assert "not a bisection" in reason
 
 
-def test_a_bisection_is_told_from_its_runs(tmp_path: Path) -> None:
-    path = written(tmp_path, a_bisection(), a_run({"a": 0.0, "h": 0.0}))
-    assert BISECTIONS.owns(path)
-    assert not any(map(BISECTIONS.owns, journal.find(path.parent)))
-
-
 @pytest.mark.parametrize("labels", ["a", "aa", "ab"])
 def test_damaged_ones_are_refused(labels: str, tmp_path: Path) -> None:
     found = a_bisection(labels, builds={"z": BuildRecord(seconds=1.0)})
     with pytest.raises(InputError, match="its revisions are damaged"):
         BISECTIONS.read(written(tmp_path, found))
-
-
-def test_unknown_formats_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, a_bisection())
-    raw = msgspec.json.decode(path.read_bytes())
-    path.write_bytes(msgspec.json.encode(raw | {"format": 3}))
-    with pytest.raises(InputError, match="written by a newer shootout"):
-        BISECTIONS.read(path)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -73,7 +48,7 @@ def test_one_of_the_first_format_is_judged_by_todays_rule(tmp_path: Path) -> Non
 
 
 def test_the_command_that_continues_names_its_folder(tmp_path: Path) -> None:
-    """Run elsewhere it would begin anew in the default folder."""
+    """Run elsewhere it would start again in the default folder."""
     path = written(tmp_path / "out" / "results", a_bisection())
     assert f"--out {tmp_path / 'out'}" in markdown.write(CAPABILITY.judge(path))
     elsewhere = written(tmp_path / "copied", a_bisection())

@@ -36,23 +36,28 @@ def test_a_step_is_answered_with_its_revision_and_size() -> None:
     assert (of_e.verdict, of_e.here, of_e.starts) == ("regressed", "yes", 8)
 
 
-def test_an_improvement_is_no_failure() -> None:
-    answer = found_by_time(a_bisection(), a_run({label: -level for label, level in STEP.items()})).answer
-    assert (answer.kind, answer.last) == ("step", "e")
-    assert answered(answer).exit_code == 0
+def stairs(size: float) -> dict[str, float]:
+    return {label: size * (number // 2) for number, label in enumerate(LABELS)}
 
 
-def test_what_is_measured_so_far_names_the_range() -> None:
-    answer = found_by_time(a_bisection(), a_run({"a": 0.0, "c": 0.0, "f": -0.04, "h": -0.04})).answer
-    assert (answer.kind, answer.first, answer.last) == ("open", "d", "f")
-    assert [finding.here for finding in answer.findings] == ["", "", "", *["possible"] * 3, "", ""]
-    assert answered(answer).exit_code == 4
-
-
-def test_nothing_measured_is_open() -> None:
-    answer = found_by_time(a_bisection()).answer
-    assert answer.kind == "open"
-    assert answered(answer).exit_code == 4
+@pytest.mark.parametrize(
+    ("levels", "revisions", "answered_", "code"),
+    [
+        ({label: -level for label, level in STEP.items()}, None, ("step", "e", "e"), 0),
+        ({"a": 0.0, "c": 0.0, "f": -0.04, "h": -0.04}, None, ("open", "d", "f"), 4),
+        ({}, None, ("open", "b", "h"), 4),
+        ({"a": 0.0, "h": 0.0}, None, ("none", "b", "h"), 0),
+        (stairs(-0.05), VERSIONS, ("several", "c", "c"), 1),
+        (stairs(0.05), VERSIONS, ("several", "c", "c"), 0),
+    ],
+)
+def test_what_is_no_step_that_loses(
+    levels: dict[str, float], revisions: object, answered_: tuple[str, ...], code: int
+) -> None:
+    bisection = a_bisection(**({"revisions": revisions} if revisions else {}))  # type: ignore[arg-type]
+    answer = found_by_time(bisection, *([a_run(levels, starts=24)] if levels else [])).answer
+    assert (answer.kind, answer.first, answer.last) == answered_
+    assert answered(answer).exit_code == code
 
 
 @pytest.mark.parametrize("labels", ["ab", "abc"])
@@ -70,20 +75,6 @@ def test_ends_of_the_same_files_are_no_answer() -> None:
     assert answer.kind == "open"
     assert answered(answer).exit_code == 3
     assert "as c cannot be measured: it is the same program as a, byte for byte" in headline(answer)
-
-
-def test_no_step_is_answered() -> None:
-    answer = found_by_time(a_bisection(), a_run({"a": 0.0, "h": 0.0}, starts=24)).answer
-    assert answer.kind == "none"
-    assert answered(answer).exit_code == 0
-
-
-@pytest.mark.parametrize(("sign", "code"), [(-1, 1), (1, 0)])
-def test_several_steps_fail_if_the_last_revision_is_slower(sign: int, code: int) -> None:
-    levels = {label: sign * 0.05 * (number // 2) for number, label in enumerate(LABELS)}
-    answer = found_by_time(a_bisection(revisions=VERSIONS), a_run(levels)).answer
-    assert answer.kind == "several"
-    assert answered(answer).exit_code == code
 
 
 def test_headline_and_table_name_the_same_steps() -> None:

@@ -77,12 +77,9 @@ totals: 1500
 def test_functions_have_their_own_instructions_and_those_of_their_callees() -> None:
     found = callgrind.parse(FILE)
     assert found.exclusive == {
-        "pthread_rwlock_rdlock@@GLIBC_2.34 [libc.so.6]": 200,
-        "do_command(THD*)": 300,
-        "mysql_parse(THD*, Parser_state*)": 700,
-        "(unnamed)": 100,
-        "sub_select": 200,
-    }
+        "pthread_rwlock_rdlock@@GLIBC_2.34 [libc.so.6]": 200, "do_command(THD*)": 300,
+        "mysql_parse(THD*, Parser_state*)": 700, "(unnamed)": 100, "sub_select": 200,
+    }  # fmt: skip
     assert found.inclusive["do_command(THD*)"] == 1300
     assert found.inclusive["mysql_parse(THD*, Parser_state*)"] == 900  # its calls of itself do not count
     assert callgrind.totals(FILE) == (1500, 0)

@@ -84,14 +84,12 @@ def damaged() -> list[CountDocument]:
     sound = document({"a": BASE})
     (profile, *_) = sound.profiles
     return [
-        structs.replace(sound, servers=()),
-        structs.replace(sound, servers=sound.servers * 2),
-        structs.replace(sound, kinds=KINDS[2:]),
-        structs.replace(sound, kinds=KINDS[:1]),
+        structs.replace(sound, servers=()), structs.replace(sound, servers=sound.servers * 2),
+        structs.replace(sound, kinds=KINDS[2:]), structs.replace(sound, kinds=KINDS[:1]),
         structs.replace(sound, profiles=(structs.replace(profile, names=(0, 2)),)),
         structs.replace(sound, profiles=(structs.replace(profile, names=(0,)),)),
         structs.replace(sound, failures=(CountFailure(server="b", workload="", reason=""),)),
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("document", damaged())

@@ -77,10 +77,8 @@ def test_an_at_sign_may_be_part_of_a_place(
 ) -> None:
     head = replace(header.servers[1], reference=reference, settings_name=settings)
     changed = replace(
-        header,
-        profile=replace(header.profile, settings="production"),
-        servers=(header.servers[0], head),
-    )
+        header, profile=replace(header.profile, settings="production"), servers=(header.servers[0], head),
+    )  # fmt: skip
     assert parsed(count_command(changed) or "").head == counted
 
 

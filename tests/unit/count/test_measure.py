@@ -119,7 +119,7 @@ def test_only_wanted_kinds_are_counted_and_what_is_subtracted_from_them() -> Non
 
 
 def counting(*names: str, **seconds: float) -> tuple[Any, list[str]]:
-    """What counts these workloads, and why it leaves kinds out."""
+    """Make the counting of these workloads, and the reasons of the kinds that it leaves out."""
     sent = [unit for name in names for unit in units(name)]
     failed: list[str] = []
     bench = SimpleNamespace(
@@ -150,21 +150,18 @@ def test_dear_kinds_are_executed_once_or_left_out() -> None:
 def test_a_start_counts_as_many_kinds_as_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One first, then what fits at the pace until then, a few at a time."""
     found, failed = counting("oltp_read_only")
-    monkeypatch.setattr(measure.time, "monotonic", lambda: 10.0)
+    monkeypatch.setattr("time.monotonic", lambda: 10.0)
     assert len(measure._next(found.units, 0, 10.0, 5.0)) == 1  # the first, whatever the time
     assert [len(measure._next(found.units, 2, 8.0, ends_s)) for ends_s in (9.0, 10.5, 13.0, 99.0)] == [
-        0,
-        0,
-        3,
-        4,
-    ]
+        0, 0, 3, 4,
+    ]  # fmt: skip
     assert len(measure._next(found.units, 0, 10.0, None)) == len(found.units)
     found._leave_out(found.units[4:], "why")
     assert failed == ["left out: why"] * (len(found.units) - 4)
 
 
 def test_only_a_count_of_the_same_question_goes_on(tmp_path: Path) -> None:
-    """Of the newest with equal statements, tables, settings and servers."""
+    """The newest with equal statements, tables, settings and servers continues."""
     document = counts.document({"mysql-5.7.22": counts.BASE})
     (server,) = document.servers
     plan: Any = SimpleNamespace(
@@ -174,6 +171,7 @@ def test_only_a_count_of_the_same_question_goes_on(tmp_path: Path) -> None:
     )  # fmt: skip
     COUNTS.write(tmp_path, document.run, document)
     assert measure.to_continue(plan, tmp_path, print) == document
+    change: dict[str, Any]
     for change in ({"loaded": ()}, {"digests": {}}, {"given": {"--seed": "7"}}, {"servers": {}}):
         with pytest.raises(InputError, match="no count of these statements and servers to continue"):
             measure.to_continue(SimpleNamespace(**vars(plan) | change), tmp_path, print)  # type: ignore[arg-type]

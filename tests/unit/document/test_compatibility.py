@@ -1,4 +1,4 @@
-"""Machines are told apart, runs may go on, and what differs of those that may not is named."""
+"""Machines are told apart, runs may continue, and what differs of those that may not is named."""
 
 from __future__ import annotations
 

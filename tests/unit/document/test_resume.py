@@ -1,4 +1,4 @@
-"""The run that goes on."""
+"""The run that continues."""
 
 from __future__ import annotations
 

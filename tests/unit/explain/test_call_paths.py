@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from shootout.explain import call_paths
 from shootout.explain.call_paths import CallPaths
-from shootout.explain.values import CallTree, Profile
+from shootout.explain.values import Profile
+from tests.support.explain.builders import a_tree
 
 NAMES = st.sampled_from(["main", "A::x", "A::y", "A::z", "B::x", "B::y", "B::z", "[mysqld]", "f [libc]"])
 Counts = Mapping[tuple[str, ...], int]
@@ -20,17 +21,7 @@ PATHS = st.dictionaries(st.lists(NAMES, min_size=1, max_size=5).map(tuple), st.i
 
 def paths(base: Counts, head: Counts) -> CallPaths:
     """One start of two servers, one second of CPU time each."""
-    nodes: dict[tuple[str, ...], int] = {(): 0}
-    functions: dict[str, int] = {}
-    for path in (*base, *head):
-        for depth in range(1, len(path) + 1):
-            functions.setdefault(path[depth - 1], len(functions))
-            nodes.setdefault(path[:depth], len(nodes))
-    tree = CallTree(
-        functions=tuple(functions),
-        parents=(-1, *(nodes[path[:-1]] for path in nodes if path)),
-        function=(-1, *(functions[path[-1]] for path in nodes if path)),
-    )
+    tree, nodes = a_tree([*base, *head])
     profiles = [
         Profile(
             start=1, server=server, transactions=1, cpu_s=1.0,

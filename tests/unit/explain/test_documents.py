@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout.errors import InputError
@@ -66,17 +63,3 @@ def test_indexes_that_point_nowhere_are_refused(changes: dict[str, Any], tmp_pat
     path.write_bytes(msgspec.json.encode(structs.replace(an_explanation(), **changes)))
     with pytest.raises(InputError, match="not an explanation"):
         EXPLANATIONS.read(path)
-
-
-@given(data=st.data())
-def test_a_damaged_file_is_refused_or_read(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("damaged") / "cell.json"
-    whole = msgspec.json.encode(an_explanation())
-    at = data.draw(st.integers(0, len(whole) - 1))
-    path.write_bytes(
-        whole[:at] + data.draw(st.binary(max_size=4)) + whole[at + data.draw(st.integers(0, 4)) :]
-    )
-    with suppress(InputError):
-        assert EXPLANATIONS.read(path).format == 2

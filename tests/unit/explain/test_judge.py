@@ -16,7 +16,7 @@ from shootout.explain.functions import Change
 from shootout.model.run import RunDocument, Samples
 from shootout.model.verdict import Interval, StatementTime, Verdict
 from tests.support import builders
-from tests.support.explain.builders import STARTS, TRANSACTIONS, an_explanation, profiled
+from tests.support.explain.builders import TRANSACTIONS, an_explanation, profiled
 from tests.support.report.compared import plain
 
 EXPLAINED = judge.evaluate(an_explanation(), profiled())
@@ -178,16 +178,12 @@ def test_profiling_that_slows_the_servers_is_said() -> None:
         " ".join(point.text for point in points(replace(EXPLAINED, slowed=(here, 81e-6)), None))
         for here in (84e-6, 109e-6)
     ]
-    assert ["Profiling slows: on the base, 109" in text for text in texts] == [False, True]
+    assert ["Sampling slows: on the base, 109" in text for text in texts] == [False, True]
 
 
 def test_servers_whose_cpu_time_is_hidden_have_no_wall_clock() -> None:
     hidden = with_samples(lambda samples: {"server_cpu_s": None})
     assert wall_clock.spent(hidden, "base", "head", 0.95) == []
-
-
-def test_the_starts_of_the_builder_are_those_of_its_profile() -> None:
-    assert len(EXPLAINED.paths.counts) == STARTS
 
 
 def test_the_cause_is_one_sentence_with_interval_and_share() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -55,8 +52,8 @@ without CAP_PERFMON, CAP_SYS_PTRACE or CAP_SYS_ADMIN Linux capability.
 To make the adjusted perf_event_paranoid setting permanent preserve it
 in /etc/sysctl.conf (e.g. kernel.perf_event_paranoid = <setting>)
 """
-FORBIDDEN = "kernel.perf_event_paranoid = {} forbids profiling: sudo sysctl kernel.perf_event_paranoid=0"
-CONTAINED = "perf may not profile here: containers need the capability CAP_PERFMON for that"
+FORBIDDEN = "kernel.perf_event_paranoid = {} forbids sampling: sudo sysctl kernel.perf_event_paranoid=0"
+CONTAINED = "perf may not sample CPUs here: containers need the capability CAP_PERFMON for that"
 
 
 def refused(folder: Path) -> str:
@@ -95,29 +92,3 @@ def test_a_perf_that_ends_at_once_says_why(
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     monkeypatch.setattr(os, "geteuid", lambda: user)
     assert refused(program.parent) == perf.lack() == reason
-
-
-def as_nobody(folder: Path) -> None:
-    """Ask the machine's own perf as a user who has no rights, and write what came of it."""
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-    (folder / "said").write_text(refused(folder))
-
-
-@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
-@pytest.mark.skipif(
-    not PARANOID.exists() or int(PARANOID.read_text()) <= 0, reason="this machine lets every user profile"
-)
-def test_a_user_who_may_not_profile_is_told_what_to_allow() -> None:
-    folder = Path(tempfile.mkdtemp(dir="/tmp"))  # pytest's own are root's alone
-    try:
-        if os.geteuid() == 0:
-            os.chown(folder, NOBODY, NOBODY)
-        other = multiprocessing.get_context("fork").Process(target=as_nobody, args=(folder,))
-        other.start()
-        other.join()
-        assert (folder / "said").read_text() == FORBIDDEN.format(PARANOID.read_text().strip())
-    finally:
-        shutil.rmtree(folder)

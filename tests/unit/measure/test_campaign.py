@@ -1,4 +1,4 @@
-"""Runs that are cut short and go on: on servers that need no time, at every moment; and once for real."""
+"""Runs that are cut short and continue: on servers that need no time, at every moment; and once for real."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def a_sample(block: Block, start: int, label: str) -> Samples:
 def rehearsed(
     results: Path, planned: plan.Plan, restarted: list[str] | None = None, **fields: Any
 ) -> list[tuple[str, int]]:
-    """Run until it is over or stopped, as measure() does, going on with what there is; what was measured."""
+    """Run until it is over or stopped, as measure() does, continuing what there is; what was measured."""
     before = resume.find(results, None, pytest.fail)
     if before is not None and resume.is_finished(before, planned.profile.sampling.budget_s):
         return []

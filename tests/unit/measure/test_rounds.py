@@ -220,20 +220,6 @@ def counted(*readings: Callable[[], dict[str, float]]) -> Mapping[str, float]:
     return result.record.samples[0].counters
 
 
-def test_rounds_are_counted_from_after_the_warm_up() -> None:
-    driver = FakeDriver(tps=constant)
-    record = recorded(driver)
-    warmed = record.samples[0].warmup_rounds
-    assert len(driver.asked) == 2 * (warmed + 12)
-
-
-def test_warming_goes_on_while_a_server_gets_faster() -> None:
-    rising = FakeDriver(tps=lambda server, number: 1000.0 * min(1.0, 0.5 + number / 40))
-    record = recorded(rising)
-    assert record.samples[0].warmup_rounds >= 20
-    assert record.samples[0].steady
-
-
 def warmed_up(
     tps: Callable[[int, int], float],
     latency_s: float | Callable[[int, int], float] = 0.001,

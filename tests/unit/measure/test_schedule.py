@@ -165,8 +165,10 @@ def test_what_changed_gets_fresh_starts_until_there_are_enough() -> None:
 def test_the_first_blocks_are_measured_well_rather_than_all_badly() -> None:
     """A verdict takes three starts, of about 6 s for each block, and two restarts."""
     header = a_run().header
-    assert schedule.needed_s_of(header, BLOCKS[:1]) == pytest.approx(3 * (2 * 1.22 * 2.0 * 1.2 + 2))
-    assert schedule.affordable(header, BLOCKS, 39.0) == BLOCKS[:1] + BLOCKS[1:1]
+    assert schedule.needed_s(header.profile.sampling, BLOCKS[:1]) == pytest.approx(
+        3 * (2 * 1.22 * 2.0 * 1.2 + 2)
+    )
+    assert schedule.affordable(header.profile.sampling, BLOCKS, 39.0) == BLOCKS[:1] + BLOCKS[1:1]
     assert names(next_start(a_run(budget_s=43.0), 0, 0.0)) == (1, (1, 8), False)
     assert names(next_start(a_run(budget_s=1.0), 0, 0.0)) == (1, (1,), False)
     begun = a_run((1, 1, 0), budget_s=43.0)

@@ -1,4 +1,4 @@
-"""All that is said of recorded runs agrees, wherever it is said."""
+"""Everything printed about recorded runs agrees."""
 
 from __future__ import annotations
 

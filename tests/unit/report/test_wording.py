@@ -77,8 +77,6 @@ def test_it_is_said_which_regressions_fail_the_gate() -> None:
         "show no false alarm (shootout doctor --calibrate measures them); until then, only a confirmed "
         "regression whose whole interval lies beyond the margin counts"
     )
-    few = replace(unknown, false_alarms=FEW)
-    assert "until 90 more A/A cells show" in plain(wording.explain_gate(few))
     assert plain(wording.explain_gate(replace(unknown, false_alarms=MANY))) == (
         "None of 6 regressions fails the gate: 5 false alarms in 20 A/A cells show that more than 5 % of "
         "gates alarm by chance, so only a confirmed regression whose whole interval lies beyond three "
@@ -116,14 +114,8 @@ def test_a_regression_that_fails_nothing_says_why() -> None:
     [
         ("update", 0.0006, 0.00093, 0.21,
          "update: 930 µs per transaction instead of 600 µs (+55.0 %), about +21 % of transaction time"),
-        ("sum_range", 0.004, 0.002, -0.1,
-         "sum_range: 2.00 ms per transaction instead of 4.00 ms (-50.0 %), "
-         "about -10 % of transaction time"),
         ("fsyncs", 0.0112, 0.0213, 0.002,
          "fsyncs: 0.0213 per transaction instead of 0.0112 (+90.2 %), roughly +0.2 % of transaction time"),
-        ("disk_written", 604.0, 906.0, 0.02,
-         "bytes written: 906 bytes per transaction instead of 604 bytes (+50.0 %), "
-         "roughly +2 % of transaction time"),
         ("lock_waits", 0.0, 0.5, 0.3,
          "row lock waits: 0.500 per transaction instead of 0, roughly +30 % of transaction time"),
     ],

@@ -42,9 +42,9 @@ def test_noise_is_told_for_each_kind_of_cell() -> None:
 @pytest.mark.parametrize(
     ("spreads", "said"),
     [
-        ([], "no A/A cells measured on this runner yet: "),
+        ([], "no A/A cells measured yet: "),
         ([0.001, 0.01], "fit to see losses of 3 % in 10 minutes; 1 disturbance, marked ! below"),
-        ([0.001, 0.2], "unfit: one of five runs, or more, would miss a loss of 10 %; 1 disturbance"),
+        ([0.001, 0.2], "unfit: at least one run in five would miss a loss of 10 %; 1 disturbance"),
     ],
 )
 def test_a_summary_comes_first(spreads: list[float], said: str) -> None:

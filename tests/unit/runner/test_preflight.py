@@ -18,7 +18,7 @@ def findings(host: Host, data: str = "/data") -> dict[str, Finding]:
 
 
 def test_what_a_fresh_server_needs(tmp_path: Path) -> None:
-    """Each with what was found, and the command that mends it."""
+    """Each with what was found, and the command that fixes it."""
     found = findings(a_host("metal", tmp_path), "/srv/data")
     unfit = {code: (each.found, each.mend) for code, each in found.items() if not each.fit}
     cpus = "/sys/devices/system/cpu"

@@ -86,12 +86,12 @@ def test_settings_of_the_file_win_over_options_and_pools_below(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("own", "said"),
     [
-        ("datadir=/srv", "@datadir=/srv: datadir places or joins servers, and that shootout does itself"),
-        ("wsrep_on=ON", "@wsrep_on=ON: wsrep_on places or joins servers, and that shootout does itself"),
+        ("datadir=/srv", "@datadir=/srv: datadir is managed by shootout and cannot be set"),
+        ("wsrep_on=ON", "@wsrep_on=ON: wsrep_on is managed by shootout and cannot be set"),
         ("-a=1", "@-a=1: '-a' is not an option name"),
         ("log_bin=/srv/binlog", "is outside the instance directory"),
         ("prduction", "did you mean 'production'?"),
-        ("production+", "unknown settings profile ''"),
+        ("production+", "unknown settings ''"),
     ],
 )
 def test_what_is_wrong_is_said(own: str, said: str) -> None:

@@ -60,11 +60,9 @@ def test_everything_left_out_is_said_once(read: Read, tmp_path: Path) -> None:
         "[mysqldump]\nquick!\n"
     )
     assert read(text).left_out == (
-        "port, because shootout places servers itself",
-        "!include /etc/x.cnf, which is not beside my.cnf",
-        "2 lines of my.cnf before the first group",
-        "in my.cnf what is no option, on line 5, 6",
-    )
+        "port, because shootout places servers itself", "!include /etc/x.cnf, which is not beside my.cnf",
+        "2 lines of my.cnf before the first group", "in my.cnf what is no option, on line 5, 6",
+    )  # fmt: skip
     compiled = profiles.compile(layers.combine("defaults", str(tmp_path / "my.cnf")), "mysql", (8, 0, 12))
     (warning,) = readback.compare(compiled, {})[1]
     assert warning.text.startswith("Left out: port, because shootout places servers itself; !include /etc")

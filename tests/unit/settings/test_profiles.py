@@ -15,13 +15,9 @@ from shootout.settings.setting import Scalar
 Write = Callable[[str, str], str]
 DATA = Dataset(tables=4, rows=250_000)
 SERVERS: list[tuple[Family, Version]] = [
-    ("mysql", (5, 0, 92)),
-    ("mysql", (5, 7, 22)),
-    ("mysql", (8, 4, 0)),
-    ("percona", (5, 5, 40)),
-    ("mariadb", (5, 5, 68)),
-    ("mariadb", (11, 8, 2)),
-]
+    ("mysql", (5, 0, 92)), ("mysql", (5, 7, 22)), ("mysql", (8, 4, 0)), ("percona", (5, 5, 40)),
+    ("mariadb", (5, 5, 68)), ("mariadb", (11, 8, 2)),
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -141,18 +137,11 @@ ft_boolean_syntax = '+ -><()~*:""&|'
 def test_the_file_of_a_server_in_production_makes_a_server_that_is_alone(write: Write) -> None:
     profile = profiles.load(write("my.cnf", PRODUCTION))
     assert profile.options == {
-        "slow_query_log": "1",
-        "server-id": "17",
-        "report_host": "db17",
-        "log-slave-updates": "",
-        "gtid_mode": "ON",
-        "enforce-gtid-consistency": "ON",
-        "innodb_buffer_pool_size": "64M",
-        "max_connections": "500",
-        "performance_schema_instrument": "'wait/io/file/%=ON'",
-        "init_connect": '"SET NAMES utf8mb4; /* ours */"',
-        "ft_boolean_syntax": "'+ -><()~*:\"\"&|'",
-    }
+        "slow_query_log": "1", "server-id": "17", "report_host": "db17", "log-slave-updates": "",
+        "gtid_mode": "ON", "enforce-gtid-consistency": "ON", "innodb_buffer_pool_size": "64M",
+        "max_connections": "500", "performance_schema_instrument": "'wait/io/file/%=ON'",
+        "init_connect": '"SET NAMES utf8mb4; /* ours */"', "ft_boolean_syntax": "'+ -><()~*:\"\"&|'",
+    }  # fmt: skip
     layered = layers.combine("defaults", write("my.cnf", PRODUCTION))
     _, (warning,) = readback.compare(profiles.compile(layered, "mysql", (5, 7, 22)), {})
     assert warning.code == "settings-left-out"
@@ -320,16 +309,12 @@ def test_a_version_that_is_so_anyway_lacks_nothing(write: Write) -> None:
     """
     plain = write("plain.toml", text)
     assert options(plain, "mysql", (5, 1, 73)) == {
-        "query-cache-type": "0",
-        "query-cache-size": "0",
-        "innodb-thread-concurrency": "0",
-    }
+        "query-cache-type": "0", "query-cache-size": "0", "innodb-thread-concurrency": "0",
+    }  # fmt: skip
     assert options(plain, "mariadb", (11, 4, 5)) == {
-        "query-cache-type": "0",
-        "query-cache-size": "0",
-        "performance-schema": "0",
+        "query-cache-type": "0", "query-cache-size": "0", "performance-schema": "0",
         "key-cache-segments": "0",
-    }
+    }  # fmt: skip
 
 
 def test_the_thread_pool_of_mysql_is_a_plugin() -> None:
@@ -388,12 +373,8 @@ def test_a_fifth_of_the_data_is_told_as_such() -> None:
 
 def test_only_what_shapes_files_keeps_templates_apart() -> None:
     options = {
-        "innodb_buffer_pool_size": "1G",
-        "skip-log-bin": "",
-        "collation-server": "utf8mb4_bin",
-        "innodb_file_per_table": "0",
-        "innodb_checksum_algorithm": "none",
-        "plugin-load-add": "ha_rocksdb.so",
-        "loose-unheard-of": "1",
-    }
+        "innodb_buffer_pool_size": "1G", "skip-log-bin": "", "collation-server": "utf8mb4_bin",
+        "innodb_file_per_table": "0", "innodb_checksum_algorithm": "none",
+        "plugin-load-add": "ha_rocksdb.so", "loose-unheard-of": "1",
+    }  # fmt: skip
     assert profiles.in_files(options).keys() == {*options} - {"innodb_buffer_pool_size", "skip-log-bin"}

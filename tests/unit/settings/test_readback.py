@@ -19,22 +19,14 @@ def own(options: Mapping[str, str]) -> profiles.Compiled:
 
 def test_requested_and_effective_are_held_against_each_other() -> None:
     requested = {
-        "innodb-buffer-pool-size": "512M",
-        "skip-log-bin": "",
-        "skip_name_resolve": "",
-        "innodb_log_group_home_dir": "redo/",
-        "max-connections": "1000",
-        "early-plugin-load": "x",
+        "innodb-buffer-pool-size": "512M", "skip-log-bin": "", "skip_name_resolve": "",
+        "innodb_log_group_home_dir": "redo/", "max-connections": "1000", "early-plugin-load": "x",
         "loose-thread_pool_size": "8",
-    }
+    }  # fmt: skip
     effective = {
-        "innodb_buffer_pool_size": "536870912",
-        "log_bin": "OFF",
-        "skip_name_resolve": "ON",
-        "innodb_log_group_home_dir": "./redo",
-        "max_connections": "214",
-        "sync_binlog": "1",
-    }
+        "innodb_buffer_pool_size": "536870912", "log_bin": "OFF", "skip_name_resolve": "ON",
+        "innodb_log_group_home_dir": "./redo", "max_connections": "214", "sync_binlog": "1",
+    }  # fmt: skip
     records, warnings = readback.compare(own(requested), effective)
     by_name = {record.name: record for record in records}
     assert {name for name, record in by_name.items() if record.differs} == {
@@ -133,18 +125,13 @@ def test_lists_and_flags_are_compared_by_their_parts(option: str, value: str, fo
 def test_what_nobody_asked_for_goes_by_the_same_names() -> None:
     defaults = profiles.compile(profiles.load("defaults"), "mysql", (5, 7, 22))
     variables = {
-        "tx_isolation": "REPEATABLE-READ",
-        "innodb_log_file_size": "50331648",
-        "innodb_log_files_in_group": "2",
-        "innodb_lru_scan_depth": "4",
-        "datadir": "/var/lib/mysql",
-    }
+        "tx_isolation": "REPEATABLE-READ", "innodb_log_file_size": "50331648",
+        "innodb_log_files_in_group": "2", "innodb_lru_scan_depth": "4", "datadir": "/var/lib/mysql",
+    }  # fmt: skip
     records, warnings = readback.compare(defaults, variables)
     assert {record.name: record.effective for record in records} == {
-        "isolation": "REPEATABLE-READ",
-        "redo_capacity_bytes": "100663296",
-        "innodb_lru_scan_depth": "4",
-    }
+        "isolation": "REPEATABLE-READ", "redo_capacity_bytes": "100663296", "innodb_lru_scan_depth": "4",
+    }  # fmt: skip
     assert {record.variables for record in records} >= {("innodb_log_file_size", "innodb_log_files_in_group")}
     assert not any(record.requested or record.differs for record in records)
     assert not warnings

@@ -172,25 +172,6 @@ def test_no_variable_is_written_twice(
 SHIPPED = sorted(path.stem for path in DIRECTORY.glob("*.toml"))
 
 
-@pytest.mark.parametrize(
-    ("name", "family", "version", "plugins"),
-    [
-        ("thread-pool", "mariadb", (5, 2, 5), ()),
-        ("thread-pool", "percona", (8, 4, 0), ()),
-        ("scaling-thread-pool", "percona", (5, 6, 21), ()),
-        ("scaling-thread-pool", "mariadb", (10, 0, 15), ()),
-        ("scaling-thread-pool-36", "mysql", (5, 6, 21), ("thread_pool.so",)),
-    ],
-)
-def test_a_pool_can_be_had_where_there_is_one(
-    name: str, family: Family, version: Version, plugins: tuple[str, ...]
-) -> None:
-    profile = profiles.load(name)
-    profiles.compile(profile, family, version, plugins=plugins)
-    with pytest.raises(InputError, match="thread_handling"):
-        profiles.compile(profile, "mysql", (8, 0, 33))
-
-
 def test_every_declared_lack_of_a_shipped_profile_occurs() -> None:
     for name in SHIPPED:
         profile = profiles.load(name)
@@ -237,8 +218,3 @@ def test_the_documented_profile_is_one_and_is_refused_as_documented(tmp_path: Pa
     with pytest.raises(InputError) as caught:
         profiles.compile(profiles.load(str(mine)), "mysql", (8, 0, 12))
     assert "".join(f"    {line}\n" for line in f"shootout: {caught.value}".splitlines()) in text
-
-
-def test_the_documentation_names_every_profile() -> None:
-    text = (paths.ROOT / "docs" / "settings.md").read_text("utf-8")
-    assert [name for name in SHIPPED if f"`{name}`" not in text] == []

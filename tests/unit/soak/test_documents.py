@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from shootout.errors import InputError, MeasureError
-from shootout.soak.documents import SOAKS, Record, Writer
-from shootout.soak.values import SoakDocument, SoakFailure
-from tests.support.soak.builders import document, slices
+from shootout.soak.documents import SOAKS, Writer
+from shootout.soak.values import SoakFailure
+from tests.support.soak.builders import document, slices, written
 from tests.unit.document.test_journal import files_no_larger_than
 
-
-def written(results: Path) -> tuple[Path, SoakDocument]:
-    whole = document(
-        ["a", "b"],
-        slices("a", [10.0, 20.0], gauges=[{"memory": 1e6}, {}]),
-        failures=[SoakFailure(server="b", reason="crashed")],
-        ends={"a": {"memory": 1e6}},
-    )
-    writer = Writer(results, whole.header)
-    parts: tuple[Sequence[Record], ...] = (whole.servers, whole.slices, whole.ends, whole.failures)
-    for records in parts:
-        for record in records:
-            writer.append(record)
-    return writer.path, whole
+WHOLE = document(
+    ["a", "b"],
+    slices("a", [10.0, 20.0], gauges=[{"memory": 1e6}, {}]),
+    failures=[SoakFailure(server="b", reason="crashed")],
+    ends={"a": {"memory": 1e6}},
+)
 
 
 def test_a_document_reads_as_it_was_written(tmp_path: Path) -> None:
-    path, whole = written(tmp_path)
+    path = written(tmp_path, WHOLE)
     assert SOAKS.find(tmp_path) == (path,)
-    assert SOAKS.read(path) == whole
+    assert SOAKS.read(path) == WHOLE
 
 
 def test_a_torn_line_is_dropped(tmp_path: Path) -> None:
-    path, whole = written(tmp_path)
+    path = written(tmp_path, WHOLE)
     path.write_bytes(path.read_bytes()[:-5])
-    assert SOAKS.read(path).slices == whole.slices
+    assert SOAKS.read(path).slices == WHOLE.slices
 
 
 @pytest.mark.parametrize(
@@ -51,14 +42,14 @@ def test_a_torn_line_is_dropped(tmp_path: Path) -> None:
     ],
 )
 def test_damage_is_named(tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
-    path, _ = written(tmp_path)
+    path = written(tmp_path, WHOLE)
     path.write_bytes(path.read_bytes().replace(old, new))
     with pytest.raises(InputError, match=message):
         SOAKS.read(path)
 
 
 def test_a_document_without_or_with_two_headers_is_refused(tmp_path: Path) -> None:
-    path, _ = written(tmp_path)
+    path = written(tmp_path, WHOLE)
     lines = path.read_bytes().splitlines(keepends=True)
     for damaged in (b"", b"".join(lines[1:]), lines[0] * 2):
         path.write_bytes(damaged)

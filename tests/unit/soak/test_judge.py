@@ -140,20 +140,6 @@ def test_seconds_of_a_curve_hold_every_transaction() -> None:
     assert np.isfinite(curve.latency_s[:2]).all()
 
 
-def test_a_document_is_judged() -> None:
-    tps: NDArray[np.float64] = curve(np.random.default_rng(8)).tps
-    late = np.where(np.arange(SECONDS) < 450, 1.0, 0.6) * tps
-    records = [*slices("a", tps), *slices("b", late)]
-    result = judge.judge(document(["a", "b"], records))
-    (only,) = result.comparisons
-    assert (only.base, only.head, only.reason) == ("a", "b", "")
-    assert {each.kind for each in only.findings if each.verdict is Verdict.REGRESSED} >= {"level"}
-    assert answer(result).exit_code == 1
-    begin, end = only.levels["b"]
-    assert begin.low < 1000 < begin.high
-    assert 500 < end.estimate < 700
-
-
 def test_a_failed_server_and_a_short_load_are_said() -> None:
     taken = slices("a", [100.0] * 10)
     result = judge.judge(document(["a", "b"], taken, failures=[SoakFailure(server="b", reason="crashed")]))

@@ -16,7 +16,7 @@ from shootout.answer import Topic
 from shootout.answer import text as plain
 from shootout.commands.upgrade import CAPABILITY
 from shootout.count.documents import COUNTS, joined
-from shootout.count.values import CountFailure
+from shootout.count.values import CountDocument, CountFailure
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.measure import campaign
@@ -66,32 +66,39 @@ def stored_upgrade(folder: Path, run: RunDocument | None = None, workload: str =
     paths = [COUNTS.write(folder, document.run, document) for document in (counted, restoring)]
     names = [str(path.relative_to(folder)) for path in paths]
     return structs.replace(
-        EMPTY,
-        options=(FATE,),
-        variables=VARIABLES,
+        EMPTY, options=(FATE,), variables=VARIABLES,
         data=DataDirectory(started=True, seconds=17.0, same_rows=True, told=("it was upgraded",)),
-        statements=names[0],
-        restoring=names[1],
-        trials=trials,
-        runs=(path.name,),
-        results=(),
+        statements=names[0], restoring=names[1], trials=trials, runs=(path.name,), results=(),
         left_out={"results": "why not"},
-    )
+    )  # fmt: skip
+
+
+def judged(folder: Path, document: UpgradeDocument | None = None, **changed: object) -> judge.Findings:
+    """What an upgrade found, by default the stored one."""
+    return judge.read(structs.replace(document or stored_upgrade(folder), **changed), folder)
+
+
+def of_count(folder: Path, counted: CountDocument, **changed: object) -> judge.Findings:
+    """What an upgrade found that did nothing but count."""
+    path = COUNTS.write(folder, counted.run, counted)
+    return judged(folder, EMPTY, statements=str(path.relative_to(folder)), **changed)
+
+
+def titled(found: judge.Findings, start: str) -> Topic:
+    (topic,) = (topic for topic in topics(found) if topic.title.startswith(start))
+    return topic
+
+
+def what_to_set(found: judge.Findings) -> Topic:
+    return titled(found, "What to set")
 
 
 def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
-    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
+    answer = judged(tmp_path)
     text = markdown.write(answered(answer))
     assert text.startswith(f"**{NEW} in place of {OLD}: could not measure results (why not); ")
     assert "; throughput on this machine " in text
-    for said in (
-        "removed",
-        "another default",
-        "17",
-        "it was upgraded",
-        "results: why not",
-        "### What to set",
-    ):
+    for said in ("removed", "another default", "17", "it was upgraded", "results: why not"):
         assert said in text
     (useful,) = [each for each in answer.restorations if each.restores]
     assert useful.setting == "performance_schema=OFF"
@@ -105,11 +112,6 @@ def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
     said = " ".join(setting.lines)
     assert "With performance_schema=OFF on both servers, and useless=1 on" in said
     assert "% (5.24 to 5.28 %) more instructions instead of 20.01" in said.replace(SPACE, " ")
-
-
-def what_to_set(answer: judge.Findings) -> Topic:
-    (topic,) = (topic for topic in topics(answer) if topic.title.startswith("What to set"))
-    return topic
 
 
 def recounted(folder: Path, document: UpgradeDocument, name: str, **changed: object) -> UpgradeDocument:
@@ -127,7 +129,7 @@ LOST = "Throughput −24.1 % (−25.1 to −23.2 %; oltp_point_select, 1 thread,
 
 def test_the_loss_of_the_headline_comes_first(tmp_path: Path) -> None:
     here, other = (
-        judge.read(stored_upgrade(tmp_path / workload, workload=workload), tmp_path / workload)
+        judged(tmp_path / workload, stored_upgrade(tmp_path / workload, workload=workload))
         for workload in ("oltp_point_select", "w")
     )
     for answer, said in (
@@ -139,17 +141,11 @@ def test_the_loss_of_the_headline_comes_first(tmp_path: Path) -> None:
         assert LOST.partition(" ")[2].partition(" (")[0] in headline(answer).replace(SPACE, " ")
     assert other.explained is None  # of another workload than the loss
     assert here.explained == pytest.approx(1 - (1.1 / 1.045 - 1) / 0.2, abs=0.002)
-    missing = judge.read(
-        structs.replace(
-            stored_upgrade(tmp_path), trials={}, restoring="", left_out={"restoring": "the budget is spent"}
-        ),
-        tmp_path,
-    )
+    missing = judged(tmp_path, trials={}, restoring="", left_out={"restoring": "the budget is spent"})
     topic = what_to_set(missing)
     assert topic.title == "What to set: not tested"
-    assert [line.replace(SPACE, " ") for line in topic.lines] == [
-        f"{LOST}: not tested (the budget is spent)."
-    ]
+    (line,) = topic.lines
+    assert line.replace(SPACE, " ") == f"{LOST}: not tested (the budget is spent)."
 
 
 def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None:
@@ -158,19 +154,13 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
     def answer(capacity: str) -> judge.Findings:
         header = builders.a_header(workloads=["oltp_read_write"], threads=[1])
         old, new = header.servers
-        settings = [
-            SettingRecord(
-                name="io_capacity",
-                requested=None,
-                effective=effective,
-                differs=False,
-                variables=("innodb_io_capacity",),
-            )
-            for effective in ("200", capacity)
-        ]
+        setting = SettingRecord(
+            name="io_capacity", requested=None, effective="200", differs=False,
+            variables=("innodb_io_capacity",),
+        )  # fmt: skip
         servers = tuple(
-            structs.replace(server, settings=(*server.settings, setting))
-            for server, setting in zip((old, new), settings, strict=True)
+            structs.replace(server, settings=(*server.settings, structs.replace(setting, effective=value)))
+            for server, value in ((old, "200"), (new, capacity))
         )
         run = builders.a_run(structs.replace(header, servers=servers), failing=False)
         folder = tmp_path / capacity
@@ -181,7 +171,7 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         document = recounted(
             folder, document, "restoring", servers=of_trials.servers, counts=of_trials.counts
         )
-        return judge.read(structs.replace(document, trials=trials), folder)
+        return judged(folder, document, trials=trials)
 
     suspects = [answer(capacity).time_suspects[1] for capacity in ("200", "10000")]
     assert suspects == [(), ("innodb_io_capacity=200",)]
@@ -202,8 +192,7 @@ def test_a_setting_that_was_measured_says_throughput_before_and_after(tmp_path: 
     """The new server is the base of that run; here the head is slower with the old value."""
     document = stored_upgrade(tmp_path)
     trials = {NEW: "innodb_io_capacity=200"}
-    document = structs.replace(document, timed=document.runs[0], time_trials=trials)
-    answer = judge.read(document, tmp_path)
+    answer = judged(tmp_path, document, timed=document.runs[0], time_trials=trials)
     lines = [line.replace(SPACE, " ") for line in what_to_set(answer).lines]
     (said,) = (line for line in lines if line.endswith("(oltp_point_select, 1 thread)."))
     assert re.match(r"innodb_io_capacity=200: [\d ]+ tps without it, [\d ]+ with it, −24\.1 % \(", said)
@@ -227,7 +216,7 @@ def test_fewer_instructions_alone_recommend_no_setting(tmp_path: Path) -> None:
         tmp_path, stored_upgrade(tmp_path), "restoring", servers=again.servers, counts=again.counts
     )
     trials = {"old-1": "performance_schema=OFF", judge.OFF: "performance_schema=OFF"}
-    topic = what_to_set(judge.read(structs.replace(document, trials=trials), tmp_path))
+    topic = what_to_set(judged(tmp_path, document, trials=trials))
     assert topic.commands == ()
     said = "performance_schema=OFF is not known to restore a loss: 10"
     (line,) = (line for line in topic.lines if line.startswith(said))
@@ -245,15 +234,15 @@ def test_settings_explain_a_share_of_all_that_a_workload_sends(tmp_path: Path) -
     )
     document = recounted(tmp_path, document, "statements", counts=first.counts)
     document = recounted(tmp_path, document, "restoring", servers=again.servers, counts=again.counts)
-    document = structs.replace(document, trials={"old-1": "old=1", judge.OFF: ""})
-    answer = judge.read(document, tmp_path)
+    answer = judged(tmp_path, document, trials={"old-1": "old=1", judge.OFF: ""})
+    document = answer.document
     assert [loss.change.kind for loss in answer.losses] == ["select", "update"]
     assert answer.explained == pytest.approx(10 * 1000 / (10 * 1000 + 2000), abs=0.002)
     assert "Settings explain 83 % of the instructions that w needs more" in (
         " ".join(what_to_set(answer).lines).replace(SPACE, " ")
     )
     without = tuple(each for each in again.counts if (each.server, each.kind) != ("old-1", "update"))
-    partly = judge.read(recounted(tmp_path, document, "restoring", counts=without), tmp_path)
+    partly = judged(tmp_path, recounted(tmp_path, document, "restoring", counts=without))
     assert partly.explained is None
     assert not any(line.startswith("Settings explain") for line in what_to_set(partly).lines)
 
@@ -264,9 +253,8 @@ def test_fewer_instructions_are_no_loss(tmp_path: Path) -> None:
     def said(**factors: float) -> str:
         head = {kind: counts.times(factors.get(kind, 1))[kind] for kind in counts.BASE}
         both = counts.document({OLD: counts.BASE, NEW: head}, run="-".join(map(str, factors.values())))
-        path = COUNTS.write(tmp_path, both.run, both)
-        answer = judge.read(structs.replace(EMPTY, statements=str(path.relative_to(tmp_path))), tmp_path)
-        return re.sub(r" \([^)]*\)", "", headline(answer).partition(": ")[2].replace(SPACE, " "))
+        told = headline(of_count(tmp_path, both)).partition(": ")[2].replace(SPACE, " ")
+        return re.sub(r" \([^)]*\)", "", told)
 
     assert said(select=0.9) == (
         "no kind of statement certainly needs more instructions, "
@@ -290,9 +278,8 @@ def test_old_values_and_features_are_suspects() -> None:
         OLD: {"query_cache_size": "1", **latin},
         NEW: {"performance_schema": "ON", "innodb_log_writer_threads": "OFF", **utf8},
     }
-    answer = judge.read(structs.replace(EMPTY, variables=variables), Path("/nowhere"))
+    answer, planned = (judged(Path("/nowhere"), EMPTY, variables=variables) for _ in range(2))
     assert answer.suspects == ("performance_schema=OFF",)
-    planned = judge.read(answer.document, Path("/nowhere"))
     vars(planned)["plans"] = {("w", "select"): a_change(a_plan(OLD, "PRIMARY"), a_plan(NEW, "k"))}
     assert planned.suspects == (
         "character_set_server=latin1+collation_server=latin1_swedish_ci", "performance_schema=OFF",
@@ -303,8 +290,7 @@ def test_a_setting_that_restores_a_plan_says_so(tmp_path: Path) -> None:
     """With what the plan's change costs or saves; only a restored loss is recommended."""
     document = structs.replace(stored_upgrade(tmp_path), runs=())
     plans = {"w": (a_plan(NEW, "k"), a_plan("old-1", "PRIMARY"), a_plan("old-2", "k"))}
-    document = recounted(tmp_path, document, "restoring", plans=plans)
-    answer = judge.read(document, tmp_path)
+    answer = judged(tmp_path, recounted(tmp_path, document, "restoring", plans=plans))
     assert [bool(each.plans) for each in answer.restorations] == [True, False]
     (line,) = (line for line in what_to_set(answer).lines if f"{OLD}'s plan" in line)
     assert line.replace(SPACE, " ").startswith(f"performance_schema=OFF restores {OLD}'s plan of select: 8.3")
@@ -317,11 +303,11 @@ def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
     mode = structs.replace(FATE, option="sql_mode", variable="sql_mode", new="B", refused="mode A")
     renamed = structs.replace(FATE, option="a", variable="a", renamed="b", new="16777216")
     kept = structs.replace(FATE, option="c", variable="c", new="16777216", told="deprecated")
-    document = structs.replace(
-        stored_upgrade(tmp_path), options=(gone, mode, renamed, kept), results=("a row",), done=("settings",),
+    found = judged(
+        tmp_path, options=(gone, mode, renamed, kept), results=("a row",), done=("settings",),
         data=DataDirectory(started=False, seconds=1.0, same_rows=False, told=("Run mysql_upgrade.",)),
     )  # fmt: skip
-    first, *_ = topics(judge.read(document, tmp_path))
+    first, *_ = topics(found)
     assert first.title == "What to do"
     lines = [line.replace(SPACE, " ") for line in first.lines]
     assert lines[:2] == [
@@ -335,31 +321,24 @@ def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
     assert lines[6].startswith(
         "7. Measure what is missing, data, statements, restoring, time, results: shootout"
     )
-    assert f"removed: {NEW} does not start with this line" in markdown.write(
-        answered(judge.read(document, tmp_path))
-    )
+    assert f"removed: {NEW} does not start with this line" in markdown.write(answered(found))
 
 
 def test_settings_that_differ_all_the_same_are_named_beside_the_figures(tmp_path: Path) -> None:
     other = structs.replace(FATE, option="back_log", variable="back_log", old="90", new="200")
     renamed = structs.replace(FATE, option="a", variable="a", renamed="b", old="1", new="ON")
-    document = structs.replace(stored_upgrade(tmp_path), options=(FATE, other, renamed))
-    every = topics(judge.read(document, tmp_path))
-    (workloads,) = (topic for topic in every if topic.title == "Workloads")
+    workloads = titled(judged(tmp_path, options=(FATE, other, renamed)), "Workloads")
     assert workloads.lines[-1] == "Under my.cnf the servers still differ in query_cache_size, back_log."
 
 
 def test_a_loss_in_throughput_that_nothing_restores_leads_to_its_cause(tmp_path: Path) -> None:
-    document = stored_upgrade(tmp_path, workload="w")  # of which no cell is
-    document = structs.replace(document, done=("time",))
-    (first, *_), run = topics(judge.read(document, tmp_path)), builders.a_run().header.run
+    (first, *_), run = topics(judged(tmp_path, done=("time",))), builders.a_run().header.run
     (line,) = (line for line in first.lines if "Find the cause" in line)
     assert f"Find the cause of {LOST.partition(' ')[2]}: shootout explain {run} " in line.replace(SPACE, " ")
 
 
 def test_a_cut_upgrade_lists_what_is_missing(tmp_path: Path) -> None:
-    document = structs.replace(EMPTY, done=("settings",), left_out={"data": AS_ASKED})
-    *_, untested = topics(judge.read(document, tmp_path))
+    *_, untested = topics(judged(tmp_path, EMPTY, done=("settings",), left_out={"data": AS_ASKED}))
     missing = [line.partition(":")[0] for line in untested.lines if line.endswith("--resume does it.")]
     assert missing == ["statements", "results", "restoring", "time"]
 
@@ -372,9 +351,7 @@ def test_kinds_that_the_budget_left_out_are_named_once_with_the_command(tmp_path
         for kind in ("update", "delete")
     ]
     same = counts.document({OLD: counts.BASE, NEW: counts.BASE}, failures)
-    path = COUNTS.write(tmp_path, same.run, same)
-    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), done=("statements",))
-    first, *_, untested = topics(judge.read(document, tmp_path))
+    first, *_, untested = topics(of_count(tmp_path, same, done=("statements",)))
     assert untested.lines.count(f"update, delete: {reason}") == 1
     (line,) = (line for line in first.lines if "Count the 2 kinds" in line)
     assert line.endswith(
@@ -384,18 +361,15 @@ def test_kinds_that_the_budget_left_out_are_named_once_with_the_command(tmp_path
 
 def test_own_workloads_are_own_however_given(tmp_path: Path) -> None:
     for given in ({"workload": "w.toml"}, {"workloads": "oltp_read_only,w.toml"}):
-        document = structs.replace(EMPTY, **given)
-        assert document.own == ("w.toml",)
-        assert not any(
-            line.startswith("Your own statements")
-            for topic in topics(judge.read(document, tmp_path))
-            for line in topic.lines
-        )
+        found = judged(tmp_path, EMPTY, **given)
+        assert found.document.own == ("w.toml",)
+        lines = [line for topic in topics(found) for line in topic.lines]
+        assert not any(line.startswith("Your own statements") for line in lines)
 
 
 def test_features_are_off_on_the_old_server_where_it_has_them_on() -> None:
     variables = {OLD: {"performance_schema": "ON"}, NEW: {}}
-    answer = judge.read(structs.replace(EMPTY, variables=variables), Path("/nowhere"))
+    answer = judged(Path("/nowhere"), EMPTY, variables=variables)
     trials = ("performance_schema=OFF", "innodb_log_writer_threads=OFF", "query_cache_type=ON")
     assert answer.features_off(trials) == ("performance_schema=OFF",)
 
@@ -404,20 +378,18 @@ def test_as_many_workloads_to_restore_are_counted_again_as_there_is_time_for(tmp
     worse = {OLD: counts.BASE, NEW: counts.times(1.2)}
     documents = [counts.document(worse, run=f"r-{name}", workload=name) for name in ("a", "b")]
     whole = joined([COUNTS.write(tmp_path, document.run, document) for document in documents])
-    path = COUNTS.write(tmp_path, whole.run, whole)
-    answer = judge.read(structs.replace(EMPTY, statements=str(path.relative_to(tmp_path))), tmp_path)
+    answer = of_count(tmp_path, whole)
     assert [len(answer.workloads_to_restore(kinds, ())) for kinds in (1, 5, 6)] == [1, 1, 2]
     assert [answer.workloads_to_restore(1, timed) for timed in ((), ("b",))] == [("a",), ("b",)]
 
 
 def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
-    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
+    answer = judged(tmp_path)
     ratios = [cell.ratio.estimate for _, cell in answer.cells if cell.ratio]
     assert ratios == sorted(ratios)
     assert "on this machine" in headline(answer)
-    alone = judge.read(structs.replace(stored_upgrade(tmp_path), runs=()), tmp_path)
-    assert "more instructions for update at worst" in headline(alone)
-    assert headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+    assert "more instructions for update at worst" in headline(judged(tmp_path, runs=()))
+    assert headline(judged(tmp_path, EMPTY)).endswith("nothing is measured yet")
     settings = structs.replace(EMPTY, done=("settings",))
     assert headline(judge.read(settings, tmp_path)).endswith("no statement was counted or timed")
 
@@ -503,7 +475,7 @@ def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
     assert other == "other"
     assert f"; throughput on {first} " in headline(answer)
     assert "; on other " in headline(answer)
-    (workloads,) = (topic for topic in topics(answer) if topic.title == "Workloads")
+    workloads = titled(answer, "Workloads")
     assert workloads.tables[0].columns[-2:] == (first, "other")
     assert all(row[-1] == row[-2] for row in workloads.tables[0].rows)  # the same samples
 
@@ -561,7 +533,7 @@ def test_only_documents_are_copied(tmp_path: Path) -> None:
 def test_only_users_name_programs(tmp_path: Path) -> None:
     program = f"path:{tmp_path}"
     path = UPGRADES.write(tmp_path, "u", structs.replace(EMPTY, references=(OLD, program)))
-    with pytest.raises(InputError, match=rf"{NEW} is 'path:.* not of the catalogue\n.*{NEW}=SERVER --again"):
+    with pytest.raises(InputError, match=rf"{NEW} is 'path:.* not in the catalogue\n.*{NEW}=SERVER --again"):
         question.servers_again(path, ("", ""))
     with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {NEW} and {OLD}"):
         question.servers_again(path, (NEW, OLD))
@@ -608,10 +580,10 @@ def test_what_another_process_has_measured_meanwhile_is_kept(tmp_path: Path) -> 
 def test_statements_come_from_a_count_of_many_servers(tmp_path: Path) -> None:
     both = {"another": counts.times(3), NEW: counts.times(1.2), OLD: counts.BASE}
     of_many = counts.document(both)
-    path = COUNTS.write(tmp_path, of_many.run, of_many)
+    found = of_count(tmp_path, of_many)
+    (path,) = COUNTS.find(tmp_path)
     question.require_counted(path, EMPTY)
-    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
-    ratios = [change.ratio.estimate for change in judge.read(document, tmp_path).changes if change.ratio]
+    ratios = [change.ratio.estimate for change in found.changes if change.ratio]
     assert ratios == pytest.approx([1.2] * 3, abs=0.01)
     with pytest.raises(InputError, match="other is not in it; its servers are another"):
         question.require_counted(path, structs.replace(EMPTY, labels=(OLD, "other")))
@@ -638,10 +610,9 @@ def test_a_recorded_upgrade_comes_with_all_that_it_names(
 
 
 def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
-    answer = judge.read(structs.replace(EMPTY, statements="count/gone.json"), tmp_path)
+    answer = judged(tmp_path, EMPTY, statements="count/gone.json")
     assert answer.changes == ()
-    (untested,) = (topic for topic in topics(answer) if topic.title == "Not tested")
-    assert any("gone.json" in line for line in untested.lines)
+    assert any("gone.json" in line for line in titled(answer, "Not tested").lines)
 
 
 def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
@@ -668,11 +639,8 @@ LOG = "it ended; its error log ends:\n0 [Warning] w\n0 [ERROR] COLLATION x is no
 
 def test_the_headline_says_first_what_could_not_be_measured_and_why(tmp_path: Path) -> None:
     failures = [CountFailure(server=label, workload="", kind="", reason=LOG) for label in (OLD, NEW)]
-    nothing = counts.document({OLD: {}, NEW: {}}, failures)
-    path = COUNTS.write(tmp_path, nothing.run, nothing)
     why = {"data": LOG, "results": "the disk is full", "time": AS_ASKED}
-    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), left_out=why)
-    answer = judge.read(document, tmp_path)
+    answer = of_count(tmp_path, counts.document({OLD: {}, NEW: {}}, failures), left_out=why)
     said = "could not measure data, statements (COLLATION x is not valid); "
     said += "could not measure results (the disk is full)"
     assert sentence(answer) == said
@@ -687,17 +655,14 @@ def test_session_modes_that_a_dump_lost_are_said(tmp_path: Path) -> None:
     old, new = counted.servers
     lost = Warning(code=MODES_DROPPED, text="d.sql was loaded without A")
     counted = structs.replace(counted, servers=(old, structs.replace(new, warnings=(lost,))))
-    path = COUNTS.write(tmp_path, counted.run, counted)
-    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
-    lines = [line for topic in topics(judge.read(document, tmp_path)) for line in topic.lines]
+    lines = [line for topic in topics(of_count(tmp_path, counted)) for line in topic.lines]
     assert lines.count(f"{NEW}: d.sql was loaded without A") == 1
 
 
 def test_what_was_measured_without_the_file_is_said(tmp_path: Path) -> None:
-    document = structs.replace(stored_upgrade(tmp_path), left_out={"settings": LOG}, options=())
-    answer = judge.read(document, tmp_path)
+    answer = judged(tmp_path, left_out={"settings": LOG}, options=())
     start = (
-        "could not measure settings (COLLATION x is not valid); without my.cnf, throughput on this machine "
+        "could not measure settings (COLLATION x is not valid); without my.cnf, throughput on this machine"
     )
     assert sentence(answer).startswith(start)
     assert "takes every option" not in markdown.write(answered(answer))
@@ -706,7 +671,7 @@ def test_what_was_measured_without_the_file_is_said(tmp_path: Path) -> None:
 
 
 def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
-    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
+    answer = judged(tmp_path)
     (failed,) = answer.failed
     *_, untested = topics(answer)
     assert any(line.startswith(failed.cell.workload) and failed.reason in line for line in untested.lines)
@@ -774,7 +739,7 @@ def test_an_interruption_keeps_the_page_and_names_the_whole_command(
 
 
 def test_the_first_page_shows_the_worst_and_the_best_the_plans_and_what_to_set(tmp_path: Path) -> None:
-    brief = answered(judge.read(stored_upgrade(tmp_path), tmp_path)).brief
+    brief = answered(judged(tmp_path)).brief
     assert brief is not None
     assert brief.lines == ("1 of 1 kind of statement planned in another way", "Set performance_schema=OFF")
     assert isinstance(brief.drawing, Forest)
@@ -792,9 +757,6 @@ def test_what_the_new_server_refuses_comes_first(tmp_path: Path) -> None:
         for server, kind in ((OLD, "json"), (NEW, "query_cache"))
     )
     upgrade = recounted(tmp_path, upgrade, "statements", failures=failures)
-    upgrade = structs.replace(upgrade, results=("sums differ",))
-    (refused,) = (
-        topic for topic in topics(judge.read(upgrade, tmp_path)) if topic.title.startswith("Refused")
-    )
+    refused = titled(judged(tmp_path, upgrade, results=("sums differ",)), "Refused")
     assert refused.lines[:2] == (f"{NEW} does not know query_cache: unknown", "sums differ")
     assert refused.lines[-1].startswith(f"{OLD} does not know json")

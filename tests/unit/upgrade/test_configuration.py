@@ -8,14 +8,9 @@ from shootout.upgrade import configuration
 from shootout.upgrade.configuration import Probe
 
 OPTIONS = {
-    "query_cache_size": "16M",
-    "innodb-log-file-size": "64M",
-    "max_connections": "200",
-    "tx_isolation": "READ-COMMITTED",
-    "sql_mode": "NO_AUTO_CREATE_USER",
-    "back_log": "90",
-    "made_up": "1",
-}
+    "query_cache_size": "16M", "innodb-log-file-size": "64M", "max_connections": "200",
+    "tx_isolation": "READ-COMMITTED", "sql_mode": "NO_AUTO_CREATE_USER", "back_log": "90", "made_up": "1",
+}  # fmt: skip
 OLD = Probe(
     "5.7",
     {
@@ -54,23 +49,17 @@ def test_options_that_are_removed_renamed_refused_or_read_otherwise_are_named() 
 def test_what_one_server_refuses_is_left_out_on_both() -> None:
     options = {"made_up": "1", "sql_mode": "A,B,C", "back_log": "9"}
     old = Probe(
-        "5.7",
-        {"back_log": "9"},
-        {"sql_mode": "B,C", "back_log": "9"},
+        "5.7", {"back_log": "9"}, {"sql_mode": "B,C", "back_log": "9"},
         {"made_up": "no", "sql_mode": "mode A"},
-    )
+    )  # fmt: skip
     new = Probe(
-        "8.0",
-        {"back_log": "9"},
-        {"made_up": "1", "sql_mode": "A,B"},
+        "8.0", {"back_log": "9"}, {"made_up": "1", "sql_mode": "A,B"},
         {"sql_mode": "mode C", "back_log": "no"},
-    )
+    )  # fmt: skip
     fates = tuple(configuration.fates((options, options), old, new))
     assert [fate.refused for fate in fates] == [
-        "by the old server: no",
-        "mode C; by the old server: mode A",
-        "no",
-    ]
+        "by the old server: no", "mode C; by the old server: mode A", "no",
+    ]  # fmt: skip
     assert not any(map(configuration.is_kept, fates))
     assert [*configuration.measured(fates)] == [{"loose-sql_mode": "B"}] * 2
 

@@ -31,10 +31,7 @@ def missing(command: str, package: str) -> Lack | None:
 def run(
     command: Sequence[str | Path], cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> tuple[int, str]:
-    """Run a client; returns its exit code and its output, in English.
-
-    Raises MeasureError if it takes longer than TIMEOUT_S.
-    """
+    """Run a client; returns its exit code and its output, in English. Raises MeasureError."""
     with subprocess.Popen(
         command,
         cwd=cwd,
@@ -50,7 +47,7 @@ def run(
         try:
             output, _ = process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            raise MeasureError(f"{command[0]} took longer than {TIMEOUT_S:.0f} s, and was ended") from None
+            raise MeasureError(f"{command[0]} took longer than {TIMEOUT_S:.0f} s, and was killed") from None
         finally:
             if process.returncode is None:
                 os.killpg(process.pid, signal.SIGKILL)

@@ -50,10 +50,7 @@ def require(names: Sequence[str], who: str) -> None:
 def fetch(
     names: Sequence[str], cache: Path, held: ExitStack | None = None, report: Progress = no_progress
 ) -> Path | None:
-    """Fetch the folder with these libraries, from the cache or their packages; None if there are none.
-
-    Raises MeasureError if the download fails. Nobody removes it until `held` is closed.
-    """
+    """Fetch the folder with these libraries; None if there are none. Raises MeasureError."""
     source = _source(names)
     if source is None:
         return None
@@ -71,7 +68,6 @@ def message(names: Sequence[str]) -> str:
 
 
 def _source(names: Sequence[str]) -> Debian | None:
-    """Their packages, if there are any and apt can bring them."""
     name, series = debian.system()
     if not names or name not in SERIES or not PACKAGES.keys() >= {*names} or debian.missing(name):
         return None

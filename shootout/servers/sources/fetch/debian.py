@@ -102,10 +102,7 @@ def missing(distribution: Name = "debian") -> Lack | None:
 
 
 def mirror(distribution: Name = "debian") -> str | None:
-    """Find the URI of the host's first apt source that is the distribution's own archive, if any.
-
-    Raises MeasureError where apt has no space to list them.
-    """
+    """Find the URI of the host's first apt source that is the distribution's own. Raises MeasureError."""
     name, _ = system()
     expected = DISTRIBUTIONS[distribution].origin
     for line in _targets():
@@ -130,10 +127,7 @@ def _targets() -> list[str]:
 
 
 def download(source: Debian, root: Path) -> list[Path]:
-    """Download the packages through a private apt in the empty folder `root`.
-
-    Raises MeasureError with apt's message.
-    """
+    """Download the packages through a private apt in the empty `root`. Raises MeasureError."""
     uri = mirror(source.distribution)
     assert uri is not None  # checked by `missing`
     environment = _configure(source, uri, root)
@@ -174,7 +168,6 @@ def unpack(debs: list[Path], source: Debian, directory: Path) -> None:
 
 
 def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
-    """Write the private apt's configuration; returns its environment."""
     for folder in ("state/lists/partial", "cache/archives/partial", "log"):
         (root / folder).mkdir(parents=True)
     (root / "status").touch()

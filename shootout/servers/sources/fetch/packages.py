@@ -102,7 +102,6 @@ def describe(source: Source) -> str:
 
 
 def _build(source: Source, progress: Progress, directory: Path) -> None:
-    """Unpack the server into the directory."""
     if absent := missing(source):
         hint = f"; on Debian: {absent.install}" if absent.install else ""
         raise InputError(

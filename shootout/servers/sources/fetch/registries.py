@@ -16,10 +16,7 @@ _NPM_CODES = ("code ", "errno ", "syscall ", "type ")
 
 
 def download(source: Maven | Npm, directory: Path) -> Path:
-    """Download into the empty `directory`; none of a package's scripts are run.
-
-    Raises MeasureError with the client's message.
-    """
+    """Download into the empty `directory`; no package's scripts are run. Raises MeasureError."""
     if isinstance(source, Maven):
         what, reason_of = source.artifact, _maven_reason
         command = ["mvn", "-q", "-B", "-Dstyle.color=never", "dependency:copy"]
@@ -40,7 +37,6 @@ def download(source: Maven | Npm, directory: Path) -> Path:
 
 
 def _maven_reason(output: str) -> str:
-    """The first error, without its goal."""
     plain = _COLOURS.sub("", output)  # style.color=never does not remove them all
     lines = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if "[ERROR]" in line]
     lines = lines or plain.split("\n")

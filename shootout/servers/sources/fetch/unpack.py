@@ -160,10 +160,7 @@ def member(archive: Path, name: str) -> Iterator[IO[bytes]]:
 
 
 def unpack_stream(file: IO[bytes], destination: Destination) -> None:
-    """Unpack a plain tar from a pipe, without `finish`; the writer's exit code says whether it was complete.
-
-    Raises ArchiveError.
-    """
+    """Unpack a plain tar from a pipe, without `finish`. Raises ArchiveError."""
     with _archive_errors(), tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as tar:
         _unpack_tar(tar, destination)
         while file.read(2**16):  # the padding at its end
@@ -221,7 +218,6 @@ def _unpack_zip(file: IO[bytes], destination: Destination) -> None:
 
 @contextmanager
 def _archive_errors() -> Iterator[None]:
-    """Turn an archive's faults into ArchiveErrors."""
     try:
         yield
     except _CONTRADICTIONS as error:

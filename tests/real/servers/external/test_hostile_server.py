@@ -35,7 +35,7 @@ from tests.support.servers.external.hostile_server import (
 
 SECRET = "s3cret-of-mine"
 PATIENCE_S = 1.0
-AGES_S = 100.0  # the servers go on for longer; on a busy machine, too, their clients end long before
+AGES_S = 100.0  # the servers run for longer; on a busy machine, too, their clients end long before
 CONNECTION_MAX, ENGINE_MAX = 200 << 20, 100 << 20  # bytes
 LINE = re.compile(r"[^\x00-\x1f]{1,1000}")
 PROGRAM = b"""{
@@ -125,7 +125,7 @@ def test_the_engine(moment: str, play: Play) -> None:
         engine.connect(f"127.0.0.1:{port}", "me", SECRET, "s", 1, PATIENCE_S)
         engine.slice(0, 0.0, 0.1, PATIENCE_S)
 
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins again
     before = most_memory(os.getpid())
     with serving(moment, play) as server, in_time():
         with pytest.raises(LoadError) as caught:

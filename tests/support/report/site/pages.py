@@ -122,13 +122,6 @@ def check_figures(text: str) -> None:
             assert ("data-value" in attributes) == bool(re.search(r"\d", shown)), (attributes, shown)
 
 
-def row_values(page: Document) -> list[str | None]:
-    """List the values that a page's rows sort by, from their headers."""
-    return [
-        fields.get("data-value") for tag, fields in page.tags if tag == "th" and fields.get("scope") == "row"
-    ]
-
-
 def check_links(out: Path) -> None:
     """Check that every link of every page leads to a place that is there, and inside the site."""
     documents = {page: Document(page.read_text("utf-8")) for page in sorted(out.rglob("*.html"))}

@@ -39,6 +39,14 @@ def test_only_where_lines_may_break_is_added(name: str) -> None:
     assert all(len(whole) <= breaks.WHOLE_MAX for whole in re.findall(r'"whole">([^<]*)<', made))
 
 
+def test_a_line_of_a_plan_wraps_below_its_own_beginning() -> None:
+    plan = "-> Filter: (a < 1)\n    -> Table scan on <temporary>"
+    assert breaks.hanging(plan) == (
+        '<span style="--at: 3">-&gt; Filter: (a &lt; 1)\n</span>'
+        '<span style="--at: 7">    -&gt; Table scan on &lt;temporary&gt;\n</span>'
+    )
+
+
 def test_an_endless_name_is_cut() -> None:
     for name in ("a" * 1_000_000 + "-", "a-" * 500_000, "-" * 1_000_000):
         assert len(breaks.breakable(name)) < 200_000

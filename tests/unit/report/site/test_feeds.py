@@ -80,7 +80,7 @@ def test_a_regression_under_other_settings_is_news() -> None:
 )
 def test_a_badge_counts_the_cells_that_the_headline_counts(verdicts: tuple[Verdict, ...], said: str) -> None:
     comparison = a_comparison_of(*((verdict, None if verdict is U else 0.9) for verdict in verdicts))
-    assert feeds.badge(comparison).message == said
+    assert feeds.badge(comparison)[0] == said
     counts = re.findall(r"\d+ of \d+", said)
     assert all(count in headlines.of_heads(comparison)[0].claim for count in counts)
 

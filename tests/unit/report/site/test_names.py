@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shootout.model.plan import Cell
 from shootout.report.site.names import cell_stem
 
-labels = st.text(min_size=1, max_size=120)
+labels = st.text(min_size=1, max_size=120) | st.text("a/@#-.", min_size=1, max_size=4)  # some look alike
 cells = st.builds(Cell, workload=labels, dataset=labels, server=labels, threads=st.integers(1, 65_535))
 
 
@@ -19,11 +19,3 @@ def test_distinct_cells_have_distinct_and_safe_file_names(found: list[Cell]) -> 
     stems = [cell_stem(cell) for cell in found]
     assert len({stem.lower() for stem in stems}) == len(found)
     assert all(re.fullmatch(r"[A-Za-z0-9._~-]{1,100}", stem) for stem in stems)
-
-
-def test_names_that_only_look_alike_do_not_collide() -> None:
-    def cell(server: str) -> Cell:
-        return Cell(workload="w", dataset="d", server=server, threads=1)
-
-    names = ["path:/opt/a@x", "path:/opt/a#x", "path:/opt/a/x", "path--opt-a-x"]
-    assert len({cell_stem(cell(name)) for name in names}) == len(names)

@@ -81,16 +81,13 @@ def test_runs_history_and_the_index_have_a_json_and_a_csv_each(weekly: Path, wee
         assert {link for link in links if link.suffix == ending} == {path.resolve() for path in expected}
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_and_a_missing_run_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="create one with `shootout run`"):
+        a_site([], tmp_path)
     (tmp_path / "file").write_text("not a folder")
     for out in (tmp_path / "file", tmp_path / "file" / "site"):
         with pytest.raises(InputError, match=re.escape(str(out))):
             a_site([builders.a_result()], out)
-
-
-def test_nothing_to_show(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="create one with `shootout run`"):
-        a_site([], tmp_path)
 
 
 def test_a_runs_pages_say_what_history_knew_then(weekly: Path, weeks: list[JudgedRun]) -> None:

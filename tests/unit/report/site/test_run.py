@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.model.run import Warning
+from shootout.model.verdict import Interval
 from shootout.report import wording
 from shootout.report.site.run import Run
 from tests.support import builders
@@ -30,15 +31,9 @@ def test_bands_are_the_intervals_of_verdicts_around_the_lines() -> None:
     (cells,) = Run(*compared([1, 8])).sets
     for drawn, c in zip(cells.with_change_intervals, cells.cells, strict=True):
         assert drawn.figures
-        assert c.figures
-        tps = drawn.figures.tps
-        assert tps.estimate == c.figures.tps.estimate
-        if c.ratio is None:
-            assert tps.low == tps.estimate == tps.high
-        else:
-            assert (tps.low / tps.estimate, tps.high / tps.estimate) == pytest.approx(
-                (c.ratio.low / c.ratio.estimate, c.ratio.high / c.ratio.estimate)
-            )
+        tps, ratio = drawn.figures.tps, c.ratio or Interval.exactly(1)
+        ends = ratio.low / ratio.estimate, ratio.high / ratio.estimate
+        assert (tps.low / tps.estimate, tps.high / tps.estimate) == pytest.approx(ends)
 
 
 def test_a_server_alone_is_not_called_the_base_of_others() -> None:

@@ -182,7 +182,7 @@ def test_a_server_elsewhere_is_not_even_asked_for_its_name_until_that_is_wanted(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setblocking(False)
         elsewhere = f"dsn:mysql://u:s3cret@0.0.0.0:{listener.getsockname()[1]}"
-        with pytest.raises(InputError, match=r"0\.0\.0\.0:\d+: this server is not on this .* --remote says"):
+        with pytest.raises(InputError, match=r"0\.0\.0\.0:\d+: this server is not on this .* pass --remote"):
             steps.plan(Selection.read(servers=f"mysql-5.7.22,{elsewhere}"))
         with pytest.raises(BlockingIOError):
             listener.accept()

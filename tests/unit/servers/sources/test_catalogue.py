@@ -150,22 +150,3 @@ def test_the_list_as_a_table(bare: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert cells["mysql-8.0.12"][3] == "needs mvn: apt-get install maven"
     assert cells["mysql-8.0.33"][3] == cells["mysql-8.4.8"][3] == "can be fetched"
     assert cells["mysql-8.4.8"][4].endswith("never tried here")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["fetch"], "the following arguments are required: REF"),
-        (["fetch", "mysql-8.0"], "server 'mysql-8.0' is ambiguous; expected one of"),
-        (["fetch", "path:https://host/mine.tar.gz"], "expected path:URL#sha256=HEX"),
-        (["list", "mysql-8.0"], "unrecognized arguments: mysql-8.0"),
-    ],
-)
-def test_a_wrong_command_is_said(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["servers", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert words in err
-    assert len(err.splitlines()) <= 3

@@ -183,7 +183,7 @@ def test_users_name_their_servers() -> None:
     assert (base.name, base.target, base.text) == ("base", "mysql-5.7.22", "mysql-5.7.22")
     assert (head.name, head.settings) == ("head", "./my.cnf")
     assert reference.labels([base, head, other], {}) == ("base", "head", "mysql-5.7.22")
-    with pytest.raises(InputError, match="servers: two are named base; expected a name of its own for each"):
+    with pytest.raises(InputError, match="servers: two are named base; name each differently: NAME=SERVER"):
         reference.labels([base, base], {})
     same = reference.parse("mysql-5.7.22=mysql-8.0.12")
     with pytest.raises(InputError, match=r"two are named mysql-5\.7\.22"):
