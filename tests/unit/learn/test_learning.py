@@ -93,7 +93,5 @@ def test_calls_are_warned_of() -> None:
 def test_a_sampled_log_says_what_is_lost() -> None:
     log = replace(a_log(a_template("SELECT 1")), sampled=10)
     (statements,), (sessions,) = map(learning.warnings, (log, replace(log, sampled_sessions=True)))
-    assert statements.startswith(
-        "the server logged one of 10 statements (Log_slow_rate_limit): transact"
-    )
+    assert statements.startswith("the server logged one of 10 statements (Log_slow_rate_limit): transact")
     assert sessions.startswith("the server logged one of 10 sessions (Log_slow_rate_limit): rates and")
