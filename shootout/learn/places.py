@@ -36,11 +36,7 @@ class Statement:
 
 
 def strongest(sequence: LogSequence, statements: Sequence[Statement], schema: Schema) -> dict[Place, Link]:
-    """Find the best link of each slot that means something.
-
-    Servers number two tables in step as long as a transaction inserts a row into each: such keys
-    repeat only those of their own table.
-    """
+    """Find the best link of each slot that means something."""
 
     def statement_at(place: Place) -> Statement:
         return statements[sequence.statements[place[0]]]
@@ -56,6 +52,8 @@ def strongest(sequence: LogSequence, statements: Sequence[Statement], schema: Sc
         lists = any(statement_at(each).template.slots[each[1]].sizes for each in (link.place, link.source))
         if link.share >= LINKED_MIN and not lists:
             links[link.place] = link
+    # Servers number two tables in step as long as a transaction inserts a row into each: such keys repeat
+    # only those of their own table.
     first: dict[tuple[Place, str], Place] = {}  # by what a key repeats, and its column
     for place in sorted(links):
         link, own = links[place], numbers(place)
