@@ -38,8 +38,6 @@ def is_multiple(ratio: Interval) -> bool:
 
 def change(ratio: Interval) -> str:
     """Format a ratio's estimate as a change, rounded to its interval's precision: −24 %, or ×32."""
-    if is_multiple(ratio):
-        return times(ratio)
     return percent(ratio.estimate, percent_places(ratio.low, ratio.high))
 
 
@@ -53,9 +51,7 @@ def change_range(ratio: Interval) -> str:
 
 def factor(ratio: Interval) -> str:
     """Format a ratio with its interval, if it has one."""
-    if ratio.low < ratio.high:
-        return f"{change(ratio)}, {change_range(ratio)}"
-    return times(ratio) if is_multiple(ratio) else percent(ratio.estimate)
+    return f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
 
 
 def times(ratio: Interval) -> str:
