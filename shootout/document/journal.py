@@ -17,6 +17,7 @@ import hashlib
 import os
 import secrets
 import tempfile
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -240,11 +241,11 @@ def differs(path: Path, kept: Path) -> InputError:
 
 
 def _check_names(where: str, kind: str, names: Sequence[str], known: Collection[str]) -> None:
-    for name in names:
+    for name, count in Counter(names).items():
         if name not in known:
             raise InputError(f"{where}: {kind} {quoted(name)!r} is not in the header")
-    if len({*names}) != len(names):
-        raise InputError(f"{where}: a {kind} appears twice")
+        if count > 1:
+            raise InputError(f"{where}: {kind} {quoted(name)!r} appears twice")
 
 
 def _record(path: Path, line: Line) -> Record:

@@ -35,10 +35,6 @@ def test_statements_of_one_text_are_counted_together() -> None:
     assert fidelity(general, a_pair(600, 200)).statements[0].examined is None
 
 
-def test_other_shares_count_as_far_as_they_agree() -> None:
-    assert fidelity(a_pair(300, 100), a_pair(200, 200)).score == pytest.approx(0.75)
-
-
 @pytest.mark.parametrize(
     ("examined", "sent", "faithful"), [(100, 110, False), (100, 104, True), (7, 3, False)]
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
+from shootout.errors import InputError
 from shootout.inputs.workload import compile_program, dump_dataset, load
 from shootout.learn import learning
 from shootout.learn.binding import bind
@@ -76,6 +78,11 @@ def test_quoted_names_of_numbered_tables_have_a_slot(tmp_path: Path) -> None:
     text, program = learned(tmp_path, some)
     assert "SELECT `a?b` FROM `part{table_number}` WHERE id = {id}" in text
     assert [column.name for column in program.columns] == ["", "part1.id"]
+
+
+def test_a_log_without_anything_to_send_says_why(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^slow\.log: no statement is left .*: 100 x changes tables$"):
+        learned(tmp_path, a_template("DROP TABLE orders"))
 
 
 def test_a_log_of_slow_statements_only_is_called_incomplete() -> None:
