@@ -121,10 +121,7 @@ def published(out: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) ->
 def publish(
     results: Path, out: Path, acknowledged: Sequence[Acknowledgement], skip: Skip, *, front: str | None = None
 ) -> Path:
-    """Build the site from all documents in `results`. Raises InputError if there is none.
-
-    Its first page has the newest run, or the newest of the profile `front`.
-    """
+    """Build the site from all documents; `front`: the profile of its first page. Raises InputError."""
     runs = _runs(results, None, acknowledged, skip)
     compared = [run.comparison for run in reversed(runs)]
     listed = (each.listing(results, compared, skip) for each in capability.every())
@@ -227,10 +224,7 @@ def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:
 
 
 def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) -> int:
-    """Repeat a run of at most `each_max_s` while another one as long as the last fits the budget.
-
-    Stops at the first exit code that is not in JUDGED; returns the last exit code.
-    """
+    """Repeat a run while another one fits the budget, up to an exit code that is not in JUDGED."""
     ends_s = time.monotonic() + budget_s
     took_s, code = 0.0, 0
     while code in JUDGED and (left_s := ends_s - time.monotonic()) > took_s:

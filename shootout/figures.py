@@ -122,9 +122,8 @@ def duration(seconds: float) -> str:
     """Format a duration as hours and minutes, or minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    parts = ((hours, "h"), (minutes, "min"), (0 if hours else rest, "s"))
+    return " ".join(f"{size} {unit}" for size, unit in parts if size) or "0 s"
 
 
 def memory(size: int) -> str:

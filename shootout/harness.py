@@ -44,10 +44,7 @@ class SuiteResult(NamedTuple):
 
 
 def run(prepared: Prepared) -> SuiteResult:
-    """Run the suites on a plan, with the verdict table instead of pytest's report.
-
-    Raises KeyboardInterrupt, with what is found so far.
-    """
+    """Run the suites, with the verdict table instead of pytest's report. Raises KeyboardInterrupt."""
     reporter = _Reporter(prepared)
     options = [
         "-c",

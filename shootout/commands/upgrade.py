@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from shootout import app, command, files
 from shootout.answer import Answer
 from shootout.capability import Capability
-from shootout.errors import InputError, Skip
+from shootout.errors import InputError, Skip, leaving_out
 from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option, refuse_renamed
 from shootout.model.verdict import Comparison
@@ -77,7 +77,8 @@ class Upgrade(Capability):
         way = measure.Way(args.without, args.counted, Path(args.data) if args.data else None)
         written = (UPGRADES.path_of(out / "results", document.upgrade), out / "site", args.markdown, way.data)
         question.require(document, measure.PROFILE, [path for path in written if path])
-        command.outset(question.plan(document, measure.PROFILE), settings=document.settings)
+        with leaving_out(command.left_out):  # each part says by itself what it cannot do
+            command.outset(question.plan(document, measure.PROFILE), settings=document.settings)
         for said in question.does_not_fit(document, args.without):
             command.warn(said)
         with command.keeping(self, args) as observe:

@@ -307,7 +307,6 @@ class Session:
             progress = Progress(
                 stage=stage, detail="", block=f"{bench.server.label}: {workload}, {kind}",
                 block_number=bench.units.index(unit) + 1, blocks=len(bench.units), start=self.start,
-                starts=bench.plan.profile.sampling.starts_min,
             )  # fmt: skip
 
             def show(round_: int, rounds: int = 0, progress: Progress = progress) -> None:

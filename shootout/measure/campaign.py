@@ -237,7 +237,6 @@ class Campaign:
                 progress,
                 blocks=len(self.plan.blocks),
                 start=start.number,
-                starts=self.plan.profile.sampling.starts_min,
                 left_s=left_s if left_s > 0 else None,  # starts that no budget refuses may take longer
             )
         )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -59,7 +57,6 @@ LOADING = {
 SCAN_TIMEOUT_S = 3600.0  # for a statement that reads a whole table, however large
 SHUTDOWN_TIMEOUT_S = 3600.0  # of a slow shutdown, which purges and merges all that loading has left
 DEFAULT_ENGINE = "default"  # each server's own default
-FICLONE = 0x40049409  # ioctl_ficlone(2)
 FORMAT = 4  # of templates; a new number invalidates all of them
 NUMBERS_MAX = 1_000_000  # in the table of numbers
 
@@ -371,25 +368,16 @@ class Template(Loaded):
         """Create an instance directory with a copy of the data, sharing blocks if the file system can.
 
         The copy is on disk on return; otherwise its write-back (600 MB, most of it redo log) would disturb
-        the first half minute of slices. Raises MeasureError if there is no space for it, or it fails.
+        the first half minute of slices. Raises MeasureError if it fails.
         """
-        source, target = self.directory / "data", instance_directory / "data"
+        target = instance_directory / "data"
         what = f"cannot copy the dataset to {target}"
         try:
             instance_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            free, shared = (
-                shutil.disk_usage(instance_directory).free,
-                _shares_blocks(source, instance_directory),
-            )
         except OSError as error:
             raise MeasureError(f"{what}: {error.strerror}") from None
-        needed = 0 if shared else sum(file.stat().st_blocks * 512 for file in source.rglob("*"))
-        if needed > free:
-            raise MeasureError(
-                f"{what}: it needs {needed >> 20} MiB, and {free >> 20} MiB are free (--data DIR)"
-            )
         for command in (
-            ["cp", "-a", "--reflink=auto", str(source), str(target)],
+            ["cp", "-a", "--reflink=auto", str(self.directory / "data"), str(target)],
             ["sync", "-f", str(target)],
         ):
             done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
@@ -399,18 +387,6 @@ class Template(Loaded):
                 raise MeasureError(f"{what}: {first}")
 
 
-def _shares_blocks(source: Path, folder: Path) -> bool:
-    """Whether a copy of a file in `source` to `folder` takes no space."""
-    for file in filter(Path.is_file, source.rglob("*")):
-        with file.open("rb") as original, tempfile.TemporaryFile(dir=folder) as copy:
-            try:
-                fcntl.ioctl(copy, FICLONE, original.fileno())
-            except OSError:
-                return False
-            return True
-    return False
-
-
 def template(
     program: Installation,
     options: Mapping[str, str],
@@ -418,11 +394,7 @@ def template(
     cache_dir: Path,
     held: ExitStack | None = None,
 ) -> Template:
-    """Take the datasets on one server build from the cache, or load them under these my.cnf options.
-
-    Options that do not affect data files share a template, which stays until `held` is closed. Raises
-    MeasureError if it cannot be made.
-    """
+    """Take the datasets on one server build from the cache, or load them. Raises MeasureError."""
     every = tuple(sorted(set(with_rows(datasets)), key=lambda dataset: dataset.key))
     made_of = [(dataset.key, dataset.seed, _statements(dataset)) for dataset in every]
     facts = (FORMAT, program.digest, sorted(profiles.in_files(options).items()), made_of)

@@ -81,11 +81,7 @@ class Lacking:
 
 
 def load(path: Path, cursor: Cursor, foreign: str = "") -> Lacking:
-    """Send the dump; returns what the server lacks, which is dropped from it.
-
-    `foreign`: a schema that is not ours, which the dump must not name. Raises MeasureError with the line and
-    the server's message, and InputError for the dump's own faults.
-    """
+    """Send the dump; returns what the server lacks. `foreign`: a schema that it must not name."""
     for setting in SETTINGS:
         try:
             cursor.execute(setting)

@@ -54,11 +54,7 @@ class ExternalServer:
 
     @classmethod
     def find(cls, plan: Plan, label: str, held: ExitStack, others: Sequence[ExternalServer]) -> Self:
-        """Log in and claim the server; `others` are the run's external servers before this one.
-
-        Removes what killed runs left there. Closing `held` leaves the server as it was. Raises InputError if
-        the login fails, another run uses the server, or a foreign schema has one of our names.
-        """
+        """Log in, claim the server, and remove what killed runs left there. Raises InputError."""
         planned = plan.servers[label]
         reference = planned.reference
         server = External(dsn.parse(reference.target).dsn, planned.password)

@@ -13,11 +13,12 @@ from shootout.measure import schedule
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.model.plan import THROUGHPUT, Block
-from shootout.model.run import ServerRecord, SettingRecord
+from shootout.model.run import ServerRecord
 from shootout.numbers import plain_percent
 from shootout.paths import cache_folder
 from shootout.runner import machine
 from shootout.servers.sources.fetch.packages import Progress, no_progress
+from shootout.settings.differences import called
 
 BUILD_SHOWN = 12  # characters of its digest
 
@@ -37,7 +38,8 @@ def lines(
     ]
     builds = {record.label: f" ({_build(record)})" for record in records}
     names = [f"{label}{builds.get(label, '')}" for label in plan.servers if label not in plan.absent]
-    yield f"{'Comparing' if len(names) > 1 else 'Measuring'} {' with '.join(names)}"
+    first, *others = names
+    yield f"Comparing {first} with {', '.join(others)}" if others else f"Measuring {first}"
     yield from [f"Settings: {settings}"] if settings else _settings(plan.profile.settings, records)
     yield _time(plan, with_cells=results is not None)
     if results is not None and any(len(block.servers) > 1 for block in plan.blocks):
@@ -45,17 +47,16 @@ def lines(
 
 
 def _settings(name: str, records: Sequence[ServerRecord]) -> Iterator[str]:
-    requested = [
-        {each.name: each for each in record.settings if each.requested is not None and each.variables}
-        for record in records
-    ]
-    base, *heads = requested or [{}]
-    same = {name for name in base if all(_value(each.get(name)) == _value(base[name]) for each in heads)}
-    if of_all := ", ".join(_assigned(setting) for name, setting in base.items() if name in same):
-        yield f"Settings {name}: {of_all}"
-    for record, own in zip(records, requested, strict=True):
-        if apart := ", ".join(_assigned(setting) for name, setting in own.items() if name not in same):
-            yield f"Settings of {record.label} alone: {apart}"
+    servers: dict[str, list[str]] = {}  # labels by NAME = VALUE
+    for record in records:
+        for each in record.settings:
+            if each.requested is not None:
+                value = figures.setting(each.requested, each.name)
+                servers.setdefault(f"{called(each.name, *records)} = {value}", []).append(record.label)
+    if same := [setting for setting, labels in servers.items() if len(labels) == len(records)]:
+        yield f"Settings {figures.settings(name)}: {', '.join(same)}"
+    if apart := [f"{each} on {', '.join(on)}" for each, on in servers.items() if each not in same]:
+        yield f"Settings that differ: {'; '.join(apart)}"
 
 
 def _time(plan: Plan, *, with_cells: bool) -> str:
@@ -80,14 +81,6 @@ def _first(plan: Plan) -> Sequence[Block]:
 def _build(record: ServerRecord) -> str:
     version = "" if record.version in record.label else f"{record.version}, "
     return f"{version}build {record.build[:BUILD_SHOWN]}"
-
-
-def _assigned(setting: SettingRecord) -> str:
-    return f"{' × '.join(setting.variables)} = {_value(setting)}"
-
-
-def _value(setting: SettingRecord | None) -> str:
-    return figures.setting(setting.requested or "", setting.name) if setting else ""
 
 
 def _detectable(plan: Plan, results: Path) -> str:

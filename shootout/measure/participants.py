@@ -36,11 +36,7 @@ class Participant:
 def prepare(
     plan: Plan, recorder: Recorder, directory: Path, held: ExitStack, observe: Observe
 ) -> list[Participant]:
-    """Find, initialise and load every server that is here; all must hold the same rows.
-
-    The base comes first; an A/A control, if the run can have one, last. A server that cannot be loaded is
-    recorded as failed. Used entries of the cache stay until `held` is closed. Raises InputError.
-    """
+    """Find and load every server that is here, the base first, an A/A control last. Raises InputError."""
     participants: list[Participant] = []
     visited: list[ExternalServer] = []
     dumped = any(dataset.kind == "dump" for dataset in plan.loaded)

@@ -192,12 +192,7 @@ def bind(
     report: Progress = no_progress,
     port: int | None = None,
 ) -> Plan:
-    """Check a resolved profile against all that it names: servers, settings, workloads.
-
-    Servers that are not in the catalogue are asked for their version, which their labels name; `report`
-    receives what has to be fetched for that. `environment` holds passwords and the size of the cache. Raises
-    InputError.
-    """
+    """Check a resolved profile against all that it names; servers say their version. Raises InputError."""
     written_servers, servers = _servers(profile, selection, environment, report)
     written = _workloads(profile)
     loaded = {name: workload.load(file) for name, file in written.items()}

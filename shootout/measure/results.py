@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -43,40 +43,21 @@ Answer = Counter[tuple[object, ...]] | str  # rows, or the server's error
 Answers = Mapping[tuple[str, str], Sequence[Answer]]  # by workload and kind
 
 
-@dataclass(frozen=True)
-class RowDifference:
-    """A kind of statement to which a server returns other rows than the base."""
-
-    workload: str
-    kind: str
-    server: str
-    base: str
-    differing: int  # executions
-    executions: int
-    example: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.workload}, statement `{self.kind}`: {self.server} returns other rows than {self.base} in "
-            f"{self.differing} of {self.executions} executions; in the first, {self.example}"
-        )
-
-
 def checked(plan: Plan, observe: Observe) -> tuple[Plan, list[str]]:
     """Compare the servers' rows; return the plan with the outcome, and that in words. Raises InputError."""
     told: dict[str, list[Warning]] = {}  # of this alone
     try:
-        for found in compared(plan, observe):
-            told.setdefault(found.server, []).append(Warning(code=OTHER_ROWS, text=str(found)))
+        for server, said in compared(plan, observe):
+            told.setdefault(server, []).append(Warning(code=OTHER_ROWS, text=said))
     except MeasureError as error:
         told[plan.base] = [Warning(code=NOT_COMPARED, text=f"results are not compared: {error}")]
     together = {label: (*plan.told.get(label, ()), *told.get(label, ())) for label in {**plan.told, **told}}
-    said = [warning.text for warnings in told.values() for warning in warnings]
-    return replace(plan, given={**plan.given, COMPARES: ""}, told=together), said
+    texts = [warning.text for warnings in told.values() for warning in warnings]
+    return replace(plan, given={**plan.given, COMPARES: ""}, told=together), texts
 
 
-def compared(plan: Plan, observe: Observe) -> tuple[RowDifference, ...]:
-    """Find where servers return other rows than the plan's base. Raises InputError and MeasureError."""
+def compared(plan: Plan, observe: Observe) -> tuple[tuple[str, str], ...]:
+    """Name servers with each kind of other rows than the base's. Raises InputError and MeasureError."""
     for planned in plan.servers.values():
         if planned.reference.source == "dsn":
             raise InputError(f"{planned.reference.text}: {COMPARES} needs servers that shootout starts")
@@ -153,8 +134,8 @@ def _rounded(value: object) -> object:
     return f"{value.normalize():f}" if isinstance(value, Decimal) else value
 
 
-def differences(base: str, head: str, of_base: Answers, of_head: Answers) -> Iterator[RowDifference]:
-    """Find the kinds to which the head returns other rows. Raises MeasureError without any rows."""
+def differences(base: str, head: str, of_base: Answers, of_head: Answers) -> Iterator[tuple[str, str]]:
+    """Name the head with each kind to which it returns other rows. Raises MeasureError without any rows."""
     if all(isinstance(answer, str) for answer in itertools.chain(*of_base.values())):
         raise MeasureError(f"no statement returns rows on {base}; there is nothing to compare")
     for (workload, kind), expected in of_base.items():
@@ -163,7 +144,11 @@ def differences(base: str, head: str, of_base: Answers, of_head: Answers) -> Ite
         if differing:
             then, now = map(_size, differing[0])
             example = f"{now} instead of {then}" if now != then else f"{now} with other values"
-            yield RowDifference(workload, kind, head, base, len(differing), len(pairs), example)
+            yield (
+                head,
+                f"{workload}, statement `{kind}`: {head} returns other rows than {base} in "
+                f"{len(differing)} of {len(pairs)} executions; in the first, {example}",
+            )
 
 
 def _size(answer: Answer) -> str:

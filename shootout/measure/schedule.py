@@ -79,11 +79,6 @@ def servers(run: RunDocument, block: Block) -> list[str]:
     return [label for label in block.servers if label not in absent and block.cell(label) not in failed]
 
 
-def half_width(run: RunDocument, block: Block) -> float:
-    """Compute the half-width of the block's widest interval so far; infinite if it is not known yet."""
-    return pairs.half_width(_starts(run, block), run.header.profile.policy)
-
-
 def affordable(sampling: Sampling, blocks: Sequence[Block], left_s: float) -> tuple[Block, ...]:
     """Choose the first of these blocks, as many as `left_s` of a budget can give a verdict's starts."""
     return tuple(
@@ -196,7 +191,8 @@ def _fitting(left: float, blocks: float) -> int:
 
 def _urgency(run: RunDocument, block: Block) -> tuple[int, float]:
     """Sorts blocks: those with the fewest starts, up to `starts_min`; then the narrowest: it needs least."""
-    steady, width = _steady(_starts(run, block)), half_width(run, block)
+    steady = _steady(_starts(run, block))
+    width = pairs.half_width(_starts(run, block), run.header.profile.policy)
     return min(steady, run.header.profile.sampling.starts_min), width if math.isfinite(width) else 0.0
 
 

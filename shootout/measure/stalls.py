@@ -23,11 +23,7 @@ _PARTS = 10  # of that time: while we are stopped ourselves, only one of them pa
 
 @contextmanager
 def ended(instance: Running, what: str) -> Iterator[None]:
-    """Kill a server that does nothing for STALL_S within the block.
-
-    Raises MeasureError, which begins with `what`, in place of the block's. Servers that are not ours, or not
-    visible from here, are left alone.
-    """
+    """Kill a server of ours that does nothing for STALL_S within the block. Raises MeasureError."""
     if not instance.ours or instance.pid is None:
         yield
         return

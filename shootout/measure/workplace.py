@@ -18,11 +18,7 @@ from shootout.signals import interrupting
 
 @contextmanager
 def workplace(name: str, data: Path | None = None, *, loads: bool = True) -> Iterator[tuple[Path, ExitStack]]:
-    """Make a directory for instances, in the cache or in `data`, and what is closed before it is removed.
-
-    Where it `loads` servers, others that measure on this machine see that. SIGTERM and SIGHUP end the block
-    as Ctrl-C does. Main thread only. Raises as `working_directory` does.
-    """
+    """Make a directory for instances until the block ends, by a signal too. Main thread only."""
     with interrupting(signal.SIGTERM, signal.SIGHUP):
         if any(cache_folder().glob("containers/*")):
             with suppress(ModuleNotFoundError):  # uninstalled since

@@ -307,7 +307,6 @@ class Progress(Value):
     block_number: int = 0
     blocks: int = 0
     start: int = 0
-    starts: int = 0
     round: int = 0
     rounds: int = 0
     changes: tuple[str, ...] = ()  # of all cells so far, provisional

@@ -56,11 +56,7 @@ class Report(Value):
 
 
 def examine(data: Path, results: Path, gates: Profile, skip: Callable[[str], None]) -> Report:
-    """Examine this machine for some seconds, and the ledger of its runs in `results`.
-
-    `data`: where the servers' data will lie. `gates`: their settings, policy and budget count. `skip`
-    receives why lines of the ledger are left out. Raises InputError.
-    """
+    """Examine this machine for some seconds, and the ledger of its runs. Raises InputError."""
     runner, policy = machine.inspect(data), gates.policy
     entries = ledgers.read(results / ledgers.FOLDER, runner.fingerprint, skip)
     false_alarms = ledger.false_alarms_of_gates(entries, policy, gates.settings)

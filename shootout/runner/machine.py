@@ -104,11 +104,7 @@ def place(pid: int, cpus: Collection[int]) -> None:
 
 
 def process_cpu_s(pid: int) -> float:
-    """CPU seconds a process has used, ended threads included, with nanosecond resolution.
-
-    Reads the process's CPU clock, clock_getcpuclockid(3), which the kernel encodes as (~pid << 3) | 2.
-    Raises MeasureError if the process is gone.
-    """
+    """CPU seconds of a process by its clock, clock_getcpuclockid(3): (~pid << 3) + 2. Raises MeasureError."""
     try:
         return time.clock_gettime_ns((~pid << 3) | 2) / 1e9
     except OSError as error:
@@ -176,11 +172,7 @@ def counters(pid: int | None) -> dict[str, Callable[[], float]]:
 
 
 def flushes(directory: Path, host: Host | None = None) -> Callable[[], dict[str, float]] | None:
-    """Reads how often the disk below a directory was flushed, and the seconds that took, since it came up.
-
-    None if that cannot be read: no disk of its own, or a kernel before 5.5. Reading raises MeasureError once
-    the disk is gone.
-    """
+    """Reads how often a directory's disk was flushed, and for how long; None if that is not visible."""
     kernel = host or Host()
     mount = kernel.mount(directory.resolve())
     disk = mount and kernel.disk(mount)

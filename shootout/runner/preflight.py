@@ -40,7 +40,7 @@ _OPTIONS = {  # mount options: the replacement, and why
     ),
 }
 
-# The names of checks, where the code is none, and their effect on results.
+# The name of each check, if its code does not say it, and its effect on results.
 _WHAT = {
     "virtual": "virtualisation",
     "cpu-governor": "CPU frequency governor",

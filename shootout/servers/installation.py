@@ -11,23 +11,14 @@ from shootout.model.value import Family, Version
 
 
 class Process(Protocol):
-    """A server's process, with the interface of subprocess.Popen."""
+    """A server's process, with the interface of subprocess.Popen; a pid that is not visible here is None."""
 
     @property
-    def pid(self) -> int | None:
-        """The process id in this machine's namespace; None if it is not visible from here."""
-
-    def poll(self) -> int | None:
-        """Return the exit code, negative for a signal; None while it runs."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for the exit code. Raises subprocess.TimeoutExpired."""
-
-    def send_signal(self, sig: int) -> None:
-        """Send a signal; does nothing once the process has ended."""
-
-    def kill(self) -> None:
-        """Send SIGKILL."""
+    def pid(self) -> int | None: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +33,19 @@ class Installation(Protocol):
     """A server's installation files."""
 
     @property
-    def name(self) -> str:
-        """Its name in error messages: the server binary or the image."""
-
+    def name(self) -> str: ...  # in error messages: the server binary or the image
     @property
-    def family(self) -> Family:
-        """The vendor."""
-
+    def family(self) -> Family: ...
     @property
-    def version(self) -> Version:
-        """The version as the binary reports it."""
-
+    def version(self) -> Version: ...  # as the binary reports it
     @property
-    def digest(self) -> str:
-        """The build's identity: sha256 of the server binary or of the image."""
-
+    def digest(self) -> str: ...  # the build's identity: sha256 of the server's files or of the image
     @property
-    def origin(self) -> str:
-        """The name and digest that pull its image; "" if it comes from no registry."""
-
+    def origin(self) -> str: ...  # name and digest that pull its image; "" if it comes from no registry
     @property
-    def options(self) -> Mapping[str, str]:
-        """The my.cnf options that locate its files."""
-
+    def options(self) -> Mapping[str, str]: ...  # of my.cnf, that locate its files
     @property
-    def over_tcp(self) -> bool:
-        """Whether load must go over TCP because the server has its own network."""
+    def over_tcp(self) -> bool: ...  # load must go over TCP, because the server has its own network
 
     def shared(self, name: str) -> str | None:
         """Read the text of a file in its share directory or among its scripts; None if there is none."""

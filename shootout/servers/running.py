@@ -51,33 +51,23 @@ class Running(ABC):
 
     @property
     @abstractmethod
-    def pid(self) -> int | None:
-        """Its process on this machine; None if it is not visible from here."""
-
+    def pid(self) -> int | None: ...  # on this machine; None if it is not visible from here
     @property
     @abstractmethod
-    def login(self) -> Login:
-        """Return the login of the load engine."""
+    def login(self) -> Login: ...  # of the load engine
 
     @abstractmethod
     def connect(self, **options: Any) -> Connection[Cursor]:
         """Log in without TLS, in autocommit; `options` are PyMySQL's and take precedence."""
 
     @abstractmethod
-    def alive(self) -> bool:
-        """Whether the server runs."""
-
+    def alive(self) -> bool: ...
     @abstractmethod
-    def post_mortem(self) -> str:
-        """Say how the server died, as a line to append to an error; empty while it lives."""
-
+    def post_mortem(self) -> str: ...  # how it died, as a line to append to an error; empty while it lives
     @abstractmethod
-    def stop(self) -> None:
-        """Shut it down, or disconnect from one that is not ours."""
-
+    def stop(self) -> None: ...  # shut it down, or disconnect from one that is not ours
     @abstractmethod
-    def kill(self) -> None:
-        """Kill it, or disconnect from one that is not ours."""
+    def kill(self) -> None: ...  # likewise, at once
 
     def creating(self, schema: str) -> tuple[str, ...]:
         """Write the statements that create a schema of the suite."""

@@ -226,7 +226,7 @@ class _Session:
     def compare_rows(self) -> None:
         """Compare the rows that both servers return."""
         plan = self._plan(PROFILE, workloads=self._workloads())
-        self.keep(results=tuple(map(str, results.compared(plan, self.observe))))
+        self.keep(results=tuple(said for _, said in results.compared(plan, self.observe)))
 
     def time(self) -> None:
         """Measure throughput in memory, durable, and beyond memory; or under the user's settings."""

@@ -139,6 +139,7 @@ def require_counted(path: Path, document: UpgradeDocument) -> None:
 
 def require(document: UpgradeDocument, profile: str, written: Sequence[Path]) -> None:
     """Raise InputError for a server, a workload or a file to write with which parts could only fail."""
+    cache_folder()  # may be out of reach
     for path in written:
         with files.writing(path):
             (files.require_folder if path.is_dir() else files.require_writable)(path)

@@ -26,11 +26,7 @@ def socket_pid(link: socket.socket) -> int | None:
 
 
 def loopback_pid(hostname: str, pid_file: Path, uptime_s: float) -> int | None:
-    """Find the server behind a TCP connection that `is_local`, checked against what the server reports.
-
-    Port forwarding leads elsewhere, and a container has its own files and pids: so the process must also be
-    as old as the server's uptime.
-    """
+    """Find the server behind a local TCP connection, as old as its uptime: a port may be forwarded."""
     if hostname != socket.gethostname():
         return None
     try:

@@ -44,12 +44,7 @@ ACCESS_DENIED = 1045
 
 
 def initialise(installation: Installation, directory: Path, settings: Mapping[str, str]) -> None:
-    """Make an instance directory with an empty server; `settings` are my.cnf options.
-
-    Its only account is root@localhost without a password; it gets one before the server listens.
-    Call it from the main thread. Raises InputError if the server cannot be initialised, MeasureError
-    if the directory cannot be made, and with the error log's tail if the server fails.
-    """
+    """Make a directory with an empty server; main thread only. Raises InputError, MeasureError."""
     directory = directory.absolute()
     initializes = is_mysql_since(installation.family, installation.version, INITIALIZE_SINCE)
     tables = None if initializes else bootstrap.tables(installation, directory)
@@ -97,12 +92,7 @@ def start(
     port: int | None = None,
     cpus: Sequence[int] = (),
 ) -> Instance:
-    """Start the server of an initialised instance directory and wait until it answers.
-
-    It listens on 127.0.0.1 and its socket only, runs on `cpus` (all if empty) and dies with this process.
-    Call it from the main thread.
-    Raises InputError for a busy port, MeasureError with the error log's tail if the server does not start.
-    """
+    """Start an initialised server and wait for it; main thread only. Raises as `begin`, MeasureError."""
     instance = begin(installation, directory, settings, port=port, cpus=cpus)
     instance.wait_until_ready()
     return instance

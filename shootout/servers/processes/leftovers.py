@@ -27,11 +27,7 @@ _OWNER = "instance"  # in such a folder: a link to the instance directory
 
 @contextmanager
 def working_directory(cache: Path, name: str, data: Path | None = None) -> Iterator[Path]:
-    """Make a temporary directory for instance directories, in the cache or in `data`.
-
-    Removes the leftovers of killed runs first. `data` may be shared with other users. Raises InputError if
-    the directory cannot be made or another process holds it. Main thread only.
-    """
+    """Make a directory for instances, after killed runs' are removed. Main thread only. Raises InputError."""
     instances, prefix = (cache / "instances", "") if data is None else (data, _DATA_PREFIX)
     try:
         if data is None:

@@ -129,11 +129,7 @@ def _no_line(first: Source, last: Source, good: str, bad: str) -> str:
 
 
 def reverted(newest: Source, commits: Sequence[Commit], cache: Path) -> Source | None:
-    """Make the newest commit without these, the oldest first; None if they do not revert cleanly.
-
-    It is made in the cache's work tree; no branch or tag names it, and it is the same commit each time.
-    Raises MeasureError if git fails.
-    """
+    """Make the newest commit without these, in the cache's work tree; None if they do not revert."""
     work_tree = _work_tree(newest, cache / WORK_TREES)
     with _held(newest, cache / WORK_TREES):
         _check_out(newest, work_tree)

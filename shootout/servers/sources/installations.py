@@ -34,11 +34,7 @@ def find(
     report: Progress = no_progress,
     build: Build | None = None,
 ) -> Installation:
-    """Find the server's program files, fetched if they are missing. Raises InputError.
-
-    They stay in the cache until `held` is closed; `container` applies to images, `build` to commits; `report`
-    receives progress messages. Raises BuildError if a commit does not build.
-    """
+    """Find the server's program files, fetched or built if missing. Raises InputError, BuildError."""
     if reference.source == "dsn":
         raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
     if reference.source == "image":
@@ -67,11 +63,7 @@ def find(
 def names(
     references: Mapping[ServerReference, str], container: Container, report: Progress = no_progress
 ) -> dict[str, str]:
-    """Ask trees, images and running servers for their names, such as "mysql-8.0.33", by their target.
-
-    `references`: with the passwords of running servers. Archives are fetched and images are pulled. A server
-    that does not answer has no name here; measuring it reports why.
-    """
+    """Ask trees, images and running servers for their names, such as mysql-8.0.33, by target."""
     called: dict[str, str] = {}
     for reference, password in references.items():
         if reference.source in ("catalogue", "git") or reference.target in called:

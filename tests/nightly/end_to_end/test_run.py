@@ -9,35 +9,9 @@ from pathlib import Path
 
 from shootout.document import journal
 from tests.real.end_to_end.test_run import POINT, a_run
-from tests.support.runs import BASE, HEAD, SHOOTOUT, Lab, document_in
+from tests.support.runs import BASE, SHOOTOUT, Lab, document_in
 
 pytest_plugins = ["tests.support.runs"]
-
-
-def test_one_server_by_its_id_again_and_by_its_path(lab: Lab, tmp_path: Path) -> None:
-    tree = lab.tree(HEAD)
-    done = lab.run(*a_run(lab, tmp_path, "--servers", f"{HEAD},{HEAD},path:{tree}", *POINT, "--json"))
-    assert done.returncode in (0, 1), done.stderr
-    labels = [HEAD, f"{HEAD}#2", f"{HEAD} (path)"]
-    found = journal.read(document_in(tmp_path))
-    assert [server.label for server in found.header.servers] == labels
-    assert [server.reference for server in found.header.servers] == [HEAD, HEAD, f"path:{tree}"]
-    assert len({server.checksum for server in found.header.servers}) == 1
-    assert len({server.build for server in found.header.servers}) == 1
-    for record in found.starts:
-        assert [samples.server for samples in record.samples] == labels
-        assert {tuple(sorted(order)) for order in record.order} == {(0, 1, 2)}
-    said = json.loads(done.stdout)
-    assert said["document"] == str(document_in(tmp_path))
-    assert [cell["cell"]["server"] for cell in said["cells"]] == labels
-    base, *heads = said["cells"]
-    assert base["verdict"] == "unjudged"
-    for head in heads:
-        ratio = head["ratio"]
-        if ratio is None:  # a busy machine may leave no steady start
-            assert "unsteady" in [warning["code"] for warning in head["warnings"]]
-        else:
-            assert ratio["low"] <= ratio["estimate"] <= ratio["high"]
 
 
 def test_an_aa_control_is_measured_where_it_has_done_as_much_as_its_base(lab: Lab, tmp_path: Path) -> None:
@@ -81,17 +55,3 @@ def test_a_run_makes_room_in_the_cache_and_keeps_what_it_uses(lab: Lab, tmp_path
     newest = max(journal.find(tmp_path / "out" / "results"))
     assert journal.read(newest).header.servers[0].load_s is None
     assert here.run(SHOOTOUT, "cache", "clear").stdout.startswith("removed 2 entries, ")
-
-
-def test_a_storage_engine_is_asked_for_by_name(lab: Lab, tmp_path: Path) -> None:
-    done = {}
-    for engine in ("myisam", "Aria"):
-        profile = tmp_path / f"{engine}.toml"
-        profile.write_text(lab.once.read_text().replace("[dataset]", f"[dataset]\nengine = '{engine}'"))
-        done[engine] = lab.run(*a_run(lab, tmp_path / engine, "--profile", str(profile), *POINT))
-    assert done["myisam"].returncode in (0, 1), done["myisam"].stderr
-    found = journal.read(document_in(tmp_path / "myisam"))
-    assert {block.dataset for block in found.header.blocks} == {"sbtest-2x500-myisam"}
-    assert found.failures == ()
-    assert done["Aria"].returncode == 3
-    assert "has no storage engine Aria to load a dataset into; it has InnoDB, MyISAM" in done["Aria"].stdout

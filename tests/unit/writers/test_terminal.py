@@ -25,7 +25,7 @@ def progressing(*steps: Progress, live: bool = False) -> str:
 def a_step(stage: str, round_: int = 0, rounds: int = 0, **changes: object) -> Progress:
     values: dict[str, object] = {
         "stage": stage, "detail": "", "block": "oltp_read_only-t8", "block_number": 2, "blocks": 9,
-        "start": 3, "starts": 6, "round": round_, "rounds": rounds, "left_s": 71.0,
+        "start": 3, "round": round_, "rounds": rounds, "left_s": 71.0,
     }  # fmt: skip
     return Progress(**(values | changes))  # type: ignore[arg-type]
 

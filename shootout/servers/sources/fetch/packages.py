@@ -35,12 +35,7 @@ def fetch(
     held: ExitStack | None = None,
     progress: Progress = no_progress,
 ) -> Path:
-    """Fetch the directory of the unpacked server, from the cache or the first source that has it.
-
-    Nobody removes it until `held` is closed.
-    Raises InputError for a missing client or a checksum mismatch, MeasureError if the download fails or the
-    directory cannot be made.
-    """
+    """Fetch the unpacked server from the first source that has it. Raises InputError, MeasureError."""
     failures = []
     for source in sorted(entry.sources, key=lambda source: not target(name, source, cache).is_dir()):
         try:

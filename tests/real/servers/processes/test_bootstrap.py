@@ -93,24 +93,3 @@ def test_sql_that_fails_is_told_by_the_log(tree: Tree, tmp_path: Path) -> None:
     (tmp_path / "torn" / "share" / "mysql_system_tables.sql").write_text("CREATE NONSENSE;\n")
     with pytest.raises(MeasureError, match=r"(?s)initialising failed \(exit code 1\).*near 'NONSENSE"):
         instances.initialise(torn, tmp_path / "i", OPTIONS)
-
-
-def test_several_are_started_at_once(tree: Tree, tmp_path: Path) -> None:
-    directories = [tmp_path / str(number) for number in range(3)]
-    for directory in directories:
-        instances.initialise(tree, directory, OPTIONS)
-    begun = [instances.begin(tree, directory, OPTIONS) for directory in directories]
-    try:
-        for instance in begun:
-            instance.wait_until_ready()
-        assert len({instance.port for instance in begun}) == 3
-        assert all(instance.query("SELECT 1") == ((1,),) for instance in begun)
-    finally:
-        for instance in begun:
-            instance.stop()
-
-
-def test_a_directory_that_cannot_be_made_is_named(tree: Tree, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(MeasureError, match=r"^instance directory .*/file/i: .*/file.*: Not a directory$"):
-        instances.initialise(tree, tmp_path / "file" / "i", OPTIONS)

@@ -74,13 +74,6 @@ def test_a_busy_port_is_named(home: tuple[Tree, Path]) -> None:
         assert instance.port == port
 
 
-@pytest.mark.parametrize("port", [0, -1, 65_536])
-def test_what_is_no_port_is_refused(home: tuple[Tree, Path], port: int) -> None:
-    tree, directory = home
-    with pytest.raises(InputError, match="expected 1 to 65535"):
-        instances.start(tree, directory, SMALL, port=port)
-
-
 @pytest.mark.parametrize(
     ("how", "said"),
     [(signal.SIGKILL, r"died \(signal SIGKILL\)"), (signal.SIGSEGV, r"died \(exit code 2\).*stack_bottom")],
