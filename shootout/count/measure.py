@@ -70,7 +70,7 @@ def measure(
 ) -> Path:
     """Count the plan's workloads on its servers; returns the document's file, kept after a few kinds each.
 
-    `before`: a count to go on with, if it asked the same. `own`: hold the budget, with the kinds of these
+    `before`: a count to continue, if it asked the same. `own`: hold the budget, with the kinds of these
     workloads, as written, first; None: count all. `only`: the kinds to count, and those that these need.
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
     """

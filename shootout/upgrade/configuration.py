@@ -49,7 +49,7 @@ class Probe:
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:
     """Initialise and start an empty server with these options; one that it dies of is left out the next time.
 
-    Of `sql_mode`, only the modes that it lacks. Raises MeasureError where nothing can be blamed.
+    It keeps the modes of `sql_mode` that it has. Raises MeasureError where nothing can be blamed.
     """
     given = dict(options)
     refused: dict[str, str] = {}

@@ -1,6 +1,6 @@
 """Answers an upgrade part by part; the document is written after each, so that a cut costs one part.
 
-What needs no quiet machine comes first. Time comes last, with the workloads whose statements changed most.
+Time, which needs a quiet machine, comes last, with the workloads whose statements changed most first.
 """
 
 from __future__ import annotations
