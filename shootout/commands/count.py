@@ -47,11 +47,8 @@ class Count(Capability):
         plan, results = prepared.plan, prepared.results
         command.outset(plan)
         before = measure.to_continue(plan, results, command.left_out) if plan.resume else None
-        try:
-            with command.progress() as observe:
-                path = measure.measure(plan, results, observe, before=before)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt("whole starts are kept, and --resume goes on") from None
+        with command.keeping(self, args, prepared.acknowledged) as observe:
+            path = measure.measure(plan, results, observe, before=before)
         return command.conclude(self, path, prepared, args)
 
     def judge(self, path: Path, base: str | None = None) -> Answer:

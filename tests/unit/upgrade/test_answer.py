@@ -74,12 +74,12 @@ def stored_upgrade(folder: Path, run: RunDocument | None = None, workload: str =
 
 
 def judged(folder: Path, document: UpgradeDocument | None = None, **changed: object) -> judge.Findings:
-    """What an upgrade found, by default the stored one."""
+    """The findings of an upgrade, by default the stored one."""
     return judge.read(structs.replace(document or stored_upgrade(folder), **changed), folder)
 
 
 def of_count(folder: Path, counted: CountDocument, **changed: object) -> judge.Findings:
-    """What an upgrade found that did nothing but count."""
+    """The findings of an upgrade that did nothing but count."""
     path = COUNTS.write(folder, counted.run, counted)
     return judged(folder, EMPTY, statements=str(path.relative_to(folder)), **changed)
 
