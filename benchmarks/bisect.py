@@ -138,7 +138,7 @@ def halved(given: History, costs: Costs = COSTS) -> Outcome:
     documents: dict[str, RunDocument] = {}
     for _ in range(BATCHES_MAX):
         while batch := next_batch(found := Found(bisection, timed.measured(bisection, documents)), costs):
-            wanted = {f"{number}" for number in batch.revisions} - bisection.builds.keys()
+            wanted = {f"{number}" for number in batch[0]} - bisection.builds.keys()
             if not wanted:
                 break
             made = {
@@ -148,7 +148,7 @@ def halved(given: History, costs: Costs = COSTS) -> Outcome:
             bisection = structs.replace(bisection, builds=bisection.builds | made)
         if batch is None:
             break
-        documents[f"{len(documents)}"] = given.run(batch.revisions, batch.starts)
+        documents[f"{len(documents)}"] = given.run(*batch)
     answer = found.answer
     right = (answer.kind == "none") == (given.at is None) and answer.kind in ("none", "step")
     if answer.kind == "step" and given.at is not None:

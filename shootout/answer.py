@@ -274,10 +274,7 @@ class Answer:
     brief: Topic | None = field(default=None, kw_only=True)  # what the site's first page shows of it
 
     def at(self, document: Path, page: Path | None = None) -> Answer:
-        """Add the files: the last line says where the page is or, without one, the document.
-
-        Its value must be a mapping.
-        """
+        """Add the files to the value, a mapping; the last line names the page or else the document."""
         places = {"document": str(document)} | ({} if page is None else {"page": str(page)})
         line = f"document      {document}" if page is None else f"report        {page.as_uri()}"
         return replace(self, topics=(*self.topics, Topic(lines=(line,))), value={**places, **self.value})

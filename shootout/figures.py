@@ -38,8 +38,6 @@ def is_multiple(ratio: Interval) -> bool:
 
 def change(ratio: Interval) -> str:
     """Format a ratio's estimate as a change, rounded to its interval's precision: −24 %, or ×32."""
-    if is_multiple(ratio):
-        return times(ratio)
     return percent(ratio.estimate, percent_places(ratio.low, ratio.high))
 
 
@@ -53,9 +51,7 @@ def change_range(ratio: Interval) -> str:
 
 def factor(ratio: Interval) -> str:
     """Format a ratio with its interval, if it has one."""
-    if ratio.low < ratio.high:
-        return f"{change(ratio)}, {change_range(ratio)}"
-    return times(ratio) if is_multiple(ratio) else percent(ratio.estimate)
+    return f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
 
 
 def times(ratio: Interval) -> str:
@@ -126,9 +122,8 @@ def duration(seconds: float) -> str:
     """Format a duration as hours and minutes, or minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    parts = ((hours, "h"), (minutes, "min"), (0 if hours else rest, "s"))
+    return " ".join(f"{size} {unit}" for size, unit in parts if size) or "0 s"
 
 
 def memory(size: int) -> str:

@@ -27,18 +27,13 @@ def number(value: float, places: int | None = None, digits: int = 3) -> str:
         if abs(value) < 1e-5:
             return f"{value:.1e}".replace("-", MINUS)
         places = significant(value, digits)
-    return grouped(round(value, places), places)
+    text = f"{round(value, places) + 0.0:,.{max(places, 0)}f}"  # no negative zero
+    return text.replace(",", SPACE).replace("-", MINUS)
 
 
 def significant(value: float, digits: int) -> int:
     """Decimal places that show so many significant digits."""
     return max(digits - 1 - math.floor(math.log10(abs(value))), 0) if value else 0
-
-
-def grouped(rounded: float, places: int) -> str:
-    """Format a rounded value with grouped digits."""
-    text = f"{rounded + 0.0:,.{max(places, 0)}f}"  # no negative zero
-    return text.replace(",", SPACE).replace("-", MINUS)
 
 
 def percents(part: float) -> str:

@@ -29,6 +29,8 @@ const NO_HOST: u16 = 2003;
 const LOST: u16 = 2013;
 const UNSUPPORTED_PREPARED: u16 = 1295;
 
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// Why a slice stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -98,8 +100,8 @@ impl Target {
     pub fn reach<T>(
         addresses: Vec<Address>,
         account: &Account,
-        attempt: &mut dyn FnMut(Self) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        attempt: &mut dyn FnMut(Self) -> Result<T>,
+    ) -> Result<T> {
         let mut result = Err(Failure::unknown_host("the host has no address"));
         for address in addresses {
             result = attempt(Self { address, account: account.clone() });
@@ -268,7 +270,7 @@ impl Connection {
     // --- opening and closing -----------------------------------------------------------------------
 
     /// Opens a socket; false while the server's accept queue is full.
-    pub fn open(&mut self, target: &Target, now: u64) -> Result<bool, Failure> {
+    pub fn open(&mut self, target: &Target, now: u64) -> Result<bool> {
         let (socket, done) = match target.address.connect_nonblocking() {
             Ok(opened) => opened,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -281,7 +283,7 @@ impl Connection {
     }
 
     /// Continues once the socket is writable.
-    pub fn writable(&mut self, target: &Target) -> Result<(), Failure> {
+    pub fn writable(&mut self, target: &Target) -> Result<()> {
         if let (Stage::Connecting, Some(socket)) = (&self.stage, &self.socket) {
             address::connected(socket).map_err(|error| Failure::unreachable(&target.address, &error))?;
             self.stage = Stage::login(target);
@@ -291,7 +293,7 @@ impl Connection {
     }
 
     /// Takes leave of the server, and closes the socket.
-    pub fn quit(&mut self) -> Result<(), Failure> {
+    pub fn quit(&mut self) -> Result<()> {
         self.transmit(&QUIT)?;
         self.close();
         Ok(())
@@ -316,7 +318,7 @@ impl Connection {
         bytes: &[u8],
         now: &dyn Fn() -> u64,
         scratch: &mut Vec<u8>,
-    ) -> Result<Progress, Failure> {
+    ) -> Result<Progress> {
         if let Stage::LoggingIn(login) = &mut self.stage {
             scratch.clear();
             let outcome = login.feed(bytes, &target.account, scratch)?;
@@ -354,12 +356,7 @@ impl Connection {
         self.proceed(program, outcome, scratch)
     }
 
-    fn open_session(
-        &mut self,
-        program: &Program,
-        number: usize,
-        scratch: &mut Vec<u8>,
-    ) -> Result<Progress, Failure> {
+    fn open_session(&mut self, program: &Program, number: usize, scratch: &mut Vec<u8>) -> Result<Progress> {
         let Some(statement) = program.session.get(number) else { return self.prepare(program, 0, scratch) };
         self.stage = Stage::OpeningSession(number);
         begin_query(scratch);
@@ -368,12 +365,7 @@ impl Connection {
         Ok(Progress::Waiting)
     }
 
-    fn prepare(
-        &mut self,
-        program: &Program,
-        handle: usize,
-        scratch: &mut Vec<u8>,
-    ) -> Result<Progress, Failure> {
+    fn prepare(&mut self, program: &Program, handle: usize, scratch: &mut Vec<u8>) -> Result<Progress> {
         if handle == program.handles() {
             self.stage = Stage::Up;
             return Ok(Progress::Ready);
@@ -385,12 +377,7 @@ impl Connection {
         Ok(Progress::Waiting)
     }
 
-    fn proceed(
-        &mut self,
-        program: &Program,
-        outcome: Outcome,
-        scratch: &mut Vec<u8>,
-    ) -> Result<Progress, Failure> {
+    fn proceed(&mut self, program: &Program, outcome: Outcome, scratch: &mut Vec<u8>) -> Result<Progress> {
         let now = self.answered;
         let refused = match outcome {
             Outcome::Done => None,
@@ -473,13 +460,7 @@ impl Connection {
     /// Begins a new transaction that was due at `intended`; `scratch` is a reusable text buffer.
     ///
     /// One that opens its own connection waits for that to be up.
-    pub fn begin(
-        &mut self,
-        program: &Program,
-        intended: u64,
-        now: u64,
-        scratch: &mut Vec<u8>,
-    ) -> Result<(), Failure> {
+    pub fn begin(&mut self, program: &Program, intended: u64, now: u64, scratch: &mut Vec<u8>) -> Result<()> {
         self.transaction = program.choose(&mut self.draws);
         (self.intended, self.began, self.refusals) = (intended, now, 0);
         if program.connects {
@@ -490,7 +471,7 @@ impl Connection {
     }
 
     /// Begins the chosen transaction, or restarts it after a rollback; its time runs on.
-    pub fn attempt(&mut self, program: &Program, now: u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
+    pub fn attempt(&mut self, program: &Program, now: u64, scratch: &mut Vec<u8>) -> Result<()> {
         self.draws.keys.end(false);
         program.draw_transaction(self.transaction, &mut self.draws, &mut self.values);
         (self.step, self.repetition, self.statement) = (0, 0, 0);
@@ -572,7 +553,7 @@ impl Connection {
         statement: &Statement,
         now: u64,
         scratch: &mut Vec<u8>,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let request = match self.handles.get_mut(statement.handle(self.table)) {
             Some(Handle::Prepared { id, bound }) => {
                 begin_execute(*id, scratch);
@@ -588,14 +569,14 @@ impl Connection {
         self.send(request, statement.into.len(), now, scratch)
     }
 
-    fn send(&mut self, request: Request, wanted: usize, now: u64, packet: &mut [u8]) -> Result<(), Failure> {
+    fn send(&mut self, request: Request, wanted: usize, now: u64, packet: &mut [u8]) -> Result<()> {
         seal(packet, 0)?;
         self.reply.restart(request, wanted);
         self.sent = now;
         self.transmit(packet)
     }
 
-    fn transmit(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn transmit(&mut self, bytes: &[u8]) -> Result<()> {
         let Some(socket) = &self.socket else { return Err(Failure::lost("the connection is closed")) };
         let mut done = 0;
         while done < bytes.len() {

@@ -18,7 +18,7 @@ use rustix::io::{Errno, read};
 use rustix::net::{SendFlags, send};
 
 use crate::address::connected;
-use crate::connection::{Failure, Target};
+use crate::connection::{Failure, Result, Target};
 use crate::lane::CHECK_INTERVAL;
 use crate::login::Login;
 use crate::packet::{Assembler, HEADER, Malformed, Packet, seal};
@@ -64,13 +64,13 @@ pub fn load(
     workers: usize,
     options: LoadOptions,
     keep_going: &dyn Fn() -> bool,
-) -> Result<u64, Failure> {
+) -> Result<u64> {
     let tables = dataset.tables();
     let jobs = jobs(&tables, workers.max(1));
     let sessions = workers.max(1).min(jobs.len());
     let queue = Mutex::new(jobs.into_iter());
     let failure = OnceLock::new();
-    let work = || -> Result<u64, Failure> {
+    let work = || -> Result<u64> {
         let mut session = Session::open(target, timeout, options, &failure)?;
         let mut rows = 0;
         loop {
@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
         timeout: Duration,
         options: LoadOptions,
         failure: &'a OnceLock<Failure>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let Target { address, account } = target;
         let unreachable = |error| Failure::unreachable(address, &error);
         let begun = Instant::now();
@@ -192,7 +192,7 @@ impl<'a> Session<'a> {
     }
 
     /// Sends a job's rows by LOAD DATA LOCAL; returns their number.
-    fn fill(&mut self, dataset: &dyn Tables, table: &Table, job: Job) -> Result<u64, Failure> {
+    fn fill(&mut self, dataset: &dyn Tables, table: &Table, job: Job) -> Result<u64> {
         let statement = statement(table);
         let (mut units, mut total) = (job.units, 0);
         let mut lines = Vec::new();
@@ -223,13 +223,7 @@ impl<'a> Session<'a> {
     }
 
     /// Sends a job's rows by INSERT, in packets of at most `longest` bytes unless one row is longer.
-    fn insert(
-        &mut self,
-        dataset: &dyn Tables,
-        table: &Table,
-        job: Job,
-        longest: usize,
-    ) -> Result<u64, Failure> {
+    fn insert(&mut self, dataset: &dyn Tables, table: &Table, job: Job, longest: usize) -> Result<u64> {
         let longest = longest.saturating_sub(SPARE).min(INSERT);
         let head = insert_head(table);
         let mut packet = head.clone();
@@ -265,7 +259,7 @@ impl<'a> Session<'a> {
         Ok(total)
     }
 
-    fn send_insert(&mut self, table: &Table, packet: &mut [u8], rows: u64) -> Result<u64, Failure> {
+    fn send_insert(&mut self, table: &Table, packet: &mut [u8], rows: u64) -> Result<u64> {
         self.sequence = 0;
         self.send(packet)?;
         self.confirm(table, rows)?;
@@ -273,7 +267,7 @@ impl<'a> Session<'a> {
     }
 
     /// Waits for the end of a statement that sent `rows` rows.
-    fn confirm(&mut self, table: &Table, rows: u64) -> Result<(), Failure> {
+    fn confirm(&mut self, table: &Table, rows: u64) -> Result<()> {
         let (stored, message) = read_ok(&self.reply()?)?;
         if stored == rows {
             return Ok(());
@@ -281,19 +275,19 @@ impl<'a> Session<'a> {
         Err(Failure::without_code(format!("{} stored {stored} of {rows} rows: {message}", table.name)))
     }
 
-    fn execute(&mut self, statement: &str) -> Result<(), Failure> {
+    fn execute(&mut self, statement: &str) -> Result<()> {
         self.query(statement)?;
         read_ok(&self.reply()?)?;
         Ok(())
     }
 
-    fn query(&mut self, statement: &str) -> Result<(), Failure> {
+    fn query(&mut self, statement: &str) -> Result<()> {
         self.sequence = 0;
         self.send(&mut query_packet(statement))
     }
 
     /// The payload of the only packet of a reply. If an error packet follows it at once, that is the failure.
-    fn reply(&mut self) -> Result<Vec<u8>, Failure> {
+    fn reply(&mut self) -> Result<Vec<u8>> {
         let mut assembler = Assembler::default();
         let mut incoming = [0; READ_SIZE];
         let mut answer = None;
@@ -317,14 +311,14 @@ impl<'a> Session<'a> {
     }
 
     /// Sends a packet whose first bytes are reserved for the header.
-    fn send(&mut self, packet: &mut [u8]) -> Result<(), Failure> {
+    fn send(&mut self, packet: &mut [u8]) -> Result<()> {
         self.check_failure()?;
         seal(packet, self.sequence)?;
         self.sequence = self.sequence.wrapping_add(1);
         self.transmit(packet)
     }
 
-    fn transmit(&self, mut bytes: &[u8]) -> Result<(), Failure> {
+    fn transmit(&self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
                 Ok(taken) => bytes = &bytes[taken..],
@@ -344,7 +338,7 @@ impl<'a> Session<'a> {
         refused(&packet.payload)
     }
 
-    fn receive(&self, incoming: &mut [u8]) -> Result<usize, Failure> {
+    fn receive(&self, incoming: &mut [u8]) -> Result<usize> {
         loop {
             match read(&self.socket, &mut *incoming) {
                 Ok(0) => return Err(Failure::lost("the server closed the connection")),
@@ -356,12 +350,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn check_failure(&self) -> Result<(), Failure> {
+    fn check_failure(&self) -> Result<()> {
         if self.failure.get().is_some() { Err(Failure::interrupted()) } else { Ok(()) }
     }
 
     /// Waits for the socket. A stall of this machine counts as at most two intervals of the server's silence.
-    fn wait(&self, what: PollFlags) -> Result<(), Failure> {
+    fn wait(&self, what: PollFlags) -> Result<()> {
         let tick = Timespec { tv_sec: 0, tv_nsec: i64::from(CHECK_INTERVAL.subsec_nanos()) };
         let mut waited = Duration::ZERO;
         while waited < self.timeout {

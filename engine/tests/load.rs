@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use _engine::connection::{Failure, Target};
+use _engine::connection::{Failure, Result, Target};
 use _engine::load::{LoadOptions, load};
 use _engine::rows::{Field, Table, Tables};
 
@@ -143,12 +143,7 @@ fn serve(mut stream: UnixStream, behaviour: Behaviour, received: &Received) -> i
     }
 }
 
-fn load_within(
-    server: &FakeServer,
-    dataset: &Pairs,
-    workers: usize,
-    timeout: Duration,
-) -> Result<u64, Failure> {
+fn load_within(server: &FakeServer, dataset: &Pairs, workers: usize, timeout: Duration) -> Result<u64> {
     let began = Instant::now();
     let result = load(&server.target, timeout, dataset, workers, LoadOptions::default(), &|| true);
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use _engine::connection::Failure;
+use _engine::connection::Result;
 use _engine::engine::Engine;
 use _engine::histogram::Histogram;
 use _engine::lane::{Course, Tally};
@@ -40,7 +40,7 @@ fn taking(service: Duration) -> Script {
 
 /// One slice, and the number of commands on each connection.
 struct Outcome {
-    result: Result<Tally, Failure>,
+    result: Result<Tally>,
     took: Duration,
     cpu_s: f64,
     received: Vec<usize>,

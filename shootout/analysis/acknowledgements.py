@@ -24,11 +24,7 @@ def applied(comparison: Comparison, acknowledged: Sequence[Acknowledgement]) -> 
 
 
 def of_cell(cell: CellComparison, acknowledged: Sequence[Acknowledgement], started: str) -> CellComparison:
-    """Mark the cell as acknowledged if all its regressed metrics are; `started`: time of measurement, ISO.
-
-    A regression that exceeds its acknowledgement, or was measured after it expired, counts again and gets a
-    warning.
-    """
+    """Mark a cell whose regressed metrics are all acknowledged; others get a warning. `started`: ISO time."""
     regressed = [each for each in cell.judged if each.verdict is Verdict.REGRESSED]
     if not regressed:
         return cell
@@ -48,10 +44,7 @@ def of_cell(cell: CellComparison, acknowledged: Sequence[Acknowledgement], start
 def of_change(
     series: HistorySeries, change: ChangePoint, acknowledged: Iterable[Acknowledgement], started: str
 ) -> Acknowledgement | None:
-    """Find the acknowledgement of a loss between runs; `started`: time of the newest run, ISO.
-
-    `at_most` limits this step, not the whole distance from the anchor.
-    """
+    """Find the acknowledgement of a loss between runs, by its step; `started`: of the newest run."""
     day, loss = _day(started), worsening(THROUGHPUT, change.after / change.before)
     matching = (each for each in acknowledged if _matches(each, series, THROUGHPUT))
     return next((each for each in matching if _holds(each, loss, day)), None)

@@ -28,10 +28,7 @@ class _UntestedError(Exception):
 
 
 def evaluate_all(document: RunDocument, policy: Policy) -> tuple[ClaimResult, ...]:
-    """Test every claim of the comparison that the run repeats, in published order; empty if it repeats none.
-
-    Raises InputError for an unknown comparison.
-    """
+    """Test every claim of the comparison that a run repeats; empty if it repeats none. Raises InputError."""
     name = document.header.profile.published
     if name is None:
         return ()
@@ -112,10 +109,7 @@ def _log_ratios(claim: Claim, publication: Published, document: RunDocument) -> 
 
 
 def _curve(point: DataPoint, publication: Published, document: RunDocument) -> Curve:
-    """Compute the throughputs of a published server or its stand-in, from steady samples only.
-
-    Raises _UntestedError if there are none.
-    """
+    """Read a server's or its stand-in's throughputs from steady samples; _UntestedError if there are none."""
     workload = point.workload or publication.workload
     record = published.record_of(publication.server(point.server), document.header)
     if record is None:

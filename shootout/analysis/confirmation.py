@@ -13,10 +13,7 @@ from shootout.model.verdict import Acknowledgement
 
 
 def worth_confirming(document: RunDocument, ledger_entries: Iterable[LedgerEntry] = ()) -> tuple[str, ...]:
-    """List the blocks in which a cell or A/A cell may have changed, by key, from the starts so far.
-
-    `ledger_entries`: those of this runner, so that the bar is that of the final verdict.
-    """
+    """List the keys of blocks in which a cell or A/A cell may have changed, by the final verdict's bar."""
     policy = document.header.profile.policy
     earlier = ledger.earlier(document.header, ledger_entries)
     cells, aa_controls = decisions.of_run(document, policy, earlier=earlier)

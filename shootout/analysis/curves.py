@@ -13,11 +13,7 @@ THREADS_MIN = 2
 
 
 def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...]:
-    """Compare every server's curve with its base's, if two starts cover all its thread counts.
-
-    The p-value is that of no difference in level or tilt, after Bonferroni for the two and Hommel over the
-    curves.
-    """
+    """Compare curves with their base's where two starts cover all threads; p after Bonferroni and Hommel."""
     by_curve: dict[tuple[str, str, str, str], dict[int, Pair]] = {}
     for pair in pairs:
         if pair.throughput is not None and pair.cell != pair.base:

@@ -62,15 +62,13 @@ def only(starts: Starts, used: Set[int]) -> Starts:
 
 
 def as_compared(figures: CellFigures, compared: Mapping[str, float]) -> CellFigures:
-    """The figures with latencies and CPU time as `compared`: another estimator has other last digits."""
+    """The figures with latencies as `compared`: another estimator has other last digits."""
     latencies = {
         f"{name.removeprefix('latency_')}_s": value
         for name, value in compared.items()
         if name.startswith("latency_")
     }
-    latency = structs.replace(figures.latency, **latencies)
-    cpu_s = compared.get("server_cpu", figures.server_cpu_s)
-    return structs.replace(figures, latency=latency, server_cpu_s=cpu_s)
+    return structs.replace(figures, latency=structs.replace(figures.latency, **latencies))
 
 
 def tps(starts: Starts, policy: Policy) -> Interval:

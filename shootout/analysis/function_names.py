@@ -24,10 +24,7 @@ _OPERATOR = re.compile(r"\boperator(?:\(\)|<=>|<<=?|>>=?|->\*?|[<>]=?)|->")
 
 
 def plain(symbol: str) -> str:
-    """Strip a demangled name of parameters, template arguments, return type and compiler suffixes.
-
-    These differ between versions of one function, and between compilers.
-    """
+    """Strip a demangled name of what differs between versions and compilers: parameters, types, suffixes."""
     symbol = _SUFFIX.sub("", symbol).replace("(anonymous namespace)", "{anonymous}")
     left = symbol
     if "operator" in symbol or "->" in symbol:

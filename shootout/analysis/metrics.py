@@ -130,10 +130,7 @@ def compare(base: Starts, head: Starts, trim: float, confidence: float) -> tuple
 
 
 def log_ratio(name: str, base: Starts, head: Starts, trim: float, confidence: float) -> stats.Effect | None:
-    """Compute one metric's log(head / base) over the starts; None if it is 0 or not visible in some start.
-
-    Raises ValueError for latencies that cannot be read.
-    """
+    """Compute one metric's log(head / base) over the starts; None if it is 0 or not visible in some start."""
     change = _changes([BY_NAME[name]], base, head, trim, confidence).get(name)
     return None if change is None else change.ratio
 

@@ -101,8 +101,5 @@ def of_draws(
 
 @cache
 def _resamples(starts: int) -> Counts:
-    """Draw how often each resample (a row) has each start.
-
-    The seed is fixed, so that a document's verdicts are reproducible.
-    """
+    """Draw how often each resample (a row) has each start; the seed is fixed: verdicts are reproducible."""
     return np.random.default_rng(0).multinomial(starts, [1 / starts] * starts, RESAMPLES).astype(float)

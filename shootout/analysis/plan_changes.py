@@ -70,10 +70,7 @@ def compared(plans: Iterable[ExecutionPlan], base: str, head: str) -> list[PlanC
 
 
 def kept(document: RunDocument, cell: Cell, base: Cell, kinds: Sequence[str] = ()) -> tuple[PlanChange, ...]:
-    """Find the plans that the run kept and that differ from the base's, or of which the head alone warns.
-
-    `kinds`: the statements whose plans come first.
-    """
+    """Find kept plans that differ from the base's, or of which the head alone warns; `kinds` come first."""
     block = block_key(cell.workload, cell.threads)
     plans = [plan for start in document.starts if start.block == block for plan in start.plans]
     found = [

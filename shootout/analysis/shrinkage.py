@@ -37,10 +37,7 @@ SURE = 0.99  # that a start differs from the others
 def shrunk(
     cells: Sequence[Pair], aa_controls: Sequence[Pair], confidence: float
 ) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
-    """Cells and A/A cells with shrunk variances of throughput, over all blocks of the run.
-
-    A/A cells are treated as cells are, so that false alarms are counted on verdicts made the same way.
-    """
+    """Shrink variances of throughput over all blocks of the run, of A/A cells as of cells."""
     pairs = (*cells, *aa_controls)
     effects = {pair.cell: pair.throughput for pair in pairs if pair.throughput is not None}
     over_run = over_blocks([*effects.values()], [ledger.kind(cell) for cell in effects], confidence)

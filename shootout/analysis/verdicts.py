@@ -32,10 +32,7 @@ class Decision(NamedTuple):
 def of_cell(
     pair: Pair, policy: Policy, p_values: Mapping[CellMetric, float], noise: Mapping[str, Noise]
 ) -> Decision:
-    """Decide on a cell.
-
-    `p_values`: of no change, adjusted for all cells and metrics of the run. `noise`: of A/A cells, by metric.
-    """
+    """Decide on a cell; `p_values`: adjusted over all of the run; `noise`: of A/A cells, by metric."""
     if pair.failure is not None:
         lacks = pair.failure.startswith(LACKS)
         return Decision(Verdict.UNJUDGED if lacks else Verdict.FAILED, pair.failure)

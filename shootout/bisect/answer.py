@@ -198,26 +198,15 @@ def link(bisected: Bisected, revision: Revision) -> str:
 
 
 def _value(bisected: Bisected) -> dict[str, object]:
-    """An answer as JSON has it."""
+    bisection = bisected.bisection
     return {
-        "bisection": bisected.bisection.id,
-        "workload": bisected.bisection.workload,
-        "instrument": renamed.current("command", bisected.bisection.instrument),
-        "threads": bisected.bisection.threads,
-        "answer": bisected.kind,
-        "first": bisected.first,
-        "last": bisected.last,
-        "size": bisected.size,
-        "steps": bisected.steps,
-        "margin": bisected.margin,
-        "spread": bisected.spread,
-        "starts": bisected.starts,
-        "builds": bisected.bisection.builds,
-        "spent_s": bisected.spent_s,
-        "revisions": bisected.findings,
-        "documents": bisected.documents,
-        "proof": bisected.proof,
-    }
+        "bisection": bisection.id, "workload": bisection.workload,
+        "instrument": renamed.current("command", bisection.instrument), "threads": bisection.threads,
+        "answer": bisected.kind, "first": bisected.first, "last": bisected.last, "size": bisected.size,
+        "steps": bisected.steps, "margin": bisected.margin, "spread": bisected.spread,
+        "starts": bisected.starts, "builds": bisection.builds, "spent_s": bisected.spent_s,
+        "revisions": bisected.findings, "documents": bisected.documents, "proof": bisected.proof,
+    }  # fmt: skip
 
 
 def joined(answers: Sequence[Answer], failed: Sequence[str]) -> Answer:
@@ -252,7 +241,6 @@ def _place(bisected: Bisected) -> str:
 
 
 def _change(bisected: Bisected, ratio: Interval) -> str:
-    """A ratio in words, with its interval."""
     less = ratio.estimate < 1
     word = "slower" if less else "faster"
     if bisected.bisection.is_exact:

@@ -28,11 +28,5 @@ def _bisection_1(record: Record) -> Record:
     return record | {"format": 2, "begun_in": 1}
 
 
-BISECTIONS = Store(
-    "a bisection",
-    "bisections/*/bisection.json",
-    Bisection,
-    "revisions",
-    Format(FORMAT, (_bisection_1,)),
-    _fault,
-)
+_FORMAT = Format(FORMAT, (_bisection_1,))
+BISECTIONS = Store("a bisection", "bisections/*/bisection.json", Bisection, "revisions", _FORMAT, _fault)

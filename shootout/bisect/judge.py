@@ -94,6 +94,17 @@ class Found:
             for number in range(older + 1, newer + 1)
         }
         before = {newer: older for older, newer in itertools.pairwise(sorted(self._measured_as))}
+
+        def finding(number: int) -> RevisionFinding:
+            label = revisions[number].label
+            return RevisionFinding(
+                revision=revisions[number], verdict=halving.verdicts.get(number) if number else None,
+                here=here.get(number, ""), starts=self.measured.starts[label],
+                ratio=self._ratio((0, number)) if number and number in self._measured_as else None,
+                step=self._ratio((before[number], number)) if number in before else None,
+                reason=self.measured.unusable.get(label, ""),
+            )  # fmt: skip
+
         return Bisected(
             bisection=self.bisection,
             kind=halving.kind,
@@ -105,18 +116,7 @@ class Found:
             spread=self.measured.spread,
             starts=self.measured.starts.total(),
             spent_s=building_s(self.bisection) + self.measured.seconds,
-            findings=tuple(
-                RevisionFinding(
-                    revision=revision,
-                    verdict=halving.verdicts.get(number) if number else None,
-                    here=here.get(number, ""),
-                    starts=self.measured.starts[revision.label],
-                    ratio=self._ratio((0, number)) if number and number in self._measured_as else None,
-                    step=self._ratio((before[number], number)) if number in before else None,
-                    reason=self.measured.unusable.get(revision.label, ""),
-                )
-                for number, revision in enumerate(revisions)
-            ),
+            findings=tuple(map(finding, range(len(revisions)))),
             steps=tuple(
                 Step(older=revisions[older].label, newer=revisions[newer].label, ratio=judged.ratio)
                 for older, newer in halving.changed
@@ -189,21 +189,17 @@ class Costs(NamedTuple):
     batch_s: float  # a batch of no starts
 
 
-class Batch(NamedTuple):
-    """Revisions to measure together, the base among them, in so many starts."""
+def next_batch(found: Found, costs: Costs | None) -> tuple[tuple[int, ...], int] | None:
+    """Choose revisions to measure, the base first, and in how many starts; without costs one beside it.
 
-    revisions: tuple[int, ...]
-    starts: int
-
-
-def next_batch(found: Found, costs: Costs | None) -> Batch | None:
-    """The next batch, of one revision without costs; None if there is nothing to measure."""
+    None: there is nothing to measure.
+    """
     numbers = found.halving.next_revisions(lambda among: _together(among, costs) if costs else 1)
     if not numbers:
         return None
     labels = [found.bisection.revisions[number].label for number in numbers]
     made = min(found.measured.starts[label] for label in labels)
-    return Batch((0, *numbers), min(max(FIRST, made), MOST))
+    return (0, *numbers), min(max(FIRST, made), MOST)
 
 
 def _together(among: int, costs: Costs) -> int:

@@ -98,16 +98,17 @@ def bisect(question: Question, results: Path, observe: Observe) -> Path:
         least_s = BATCH_S + 2 * FIRST * costs.start_s if costs else 0.0
         if batch is None or (documents and left_s < least_s):
             return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=batch is None))
+        numbers, starts = batch
         if documents != said:
             said = documents
             observe(Progress(stage="note", detail=_so_far(found.answer)))
-        made = build(question, results, bisection, batch.revisions, observe)
+        made = build(question, results, bisection, numbers, observe)
         if made != bisection:  # perhaps some failed, or are the same files as others
             bisection = made
             continue
-        labels = [bisection.revisions[number].label for number in batch.revisions]
+        labels = [bisection.revisions[number].label for number in numbers]
         if instrument is None:
-            planned = run_of(question.plan, labels, batch.starts, left_s, documents)
+            planned = run_of(question.plan, labels, starts, left_s, documents)
             campaign.measure(planned, path.parent, observe)
         else:
             observe(Progress(stage="note", detail=f"counting {', '.join(labels)}"))

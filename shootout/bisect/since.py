@@ -188,7 +188,6 @@ class Search:
 
 
 def _origin(bisected: Bisected, regression: Regression) -> Origin:
-    """Describe the commit that a regression began with, for an issue."""
     lines = [f"**{escaped(words.headline(bisected))}**", ""]
     if bisected.kind == "step":
         first, last = proof.place(bisected)

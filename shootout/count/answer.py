@@ -42,7 +42,7 @@ def answer(comparison: CountComparison) -> Answer:
         headline=headline(comparison) if table is None else table.headline,
         topics=(
             *((*_workloads(comparison), *_findings(comparison)) if table is None else (table.topic,)),
-            *_failures(comparison),
+            *(Topic("Not counted", said, is_problem=True) for said in [failures(comparison)] if said),
             _servers(document),
         ),
         value=value(comparison),
@@ -64,15 +64,13 @@ def value(comparison: CountComparison) -> dict[str, object]:
     """Give a comparison as JSON has it."""
     document = comparison.document
     return {
-        "run": document.run,
-        "bar": document.bar,
-        "changes": comparison.changes,
+        "run": document.run, "bar": document.bar, "changes": comparison.changes,
         "findings": [
             {"workload": workload, "kind": kind, "server": server, "texts": texts}
             for (workload, kind, server), texts in findings(comparison).items()
         ],
         "failures": document.failures,
-    }
+    }  # fmt: skip
 
 
 # --- the answer in a sentence ------------------------------------------------------------------------
@@ -92,32 +90,27 @@ def heads(comparison: CountComparison) -> tuple[str, ...]:
 
 
 def _of_all(comparison: CountComparison) -> str:
-    changes = [change for change in comparison.changes if change.server != comparison.base]
-    worse, better = (len(_named(changes, verdict)) for verdict in (Verdict.REGRESSED, Verdict.IMPROVED))
+    verdicts = [change.verdict for change in comparison.changes if change.server != comparison.base]
+    worse, better = (verdicts.count(verdict) for verdict in (Verdict.REGRESSED, Verdict.IMPROVED))
     return (
         f"{len(heads(comparison))} servers against {comparison.base}: more instructions in {worse} of "
-        f"{len(changes)} comparisons, fewer in {better}."
+        f"{len(verdicts)} comparisons, fewer in {better}."
     )
 
 
 def _of_head(comparison: CountComparison, head: str) -> str:
     changes = [change for change in comparison.changes if change.server == head]
-    worse = _named(changes, Verdict.REGRESSED)
-    better = _named(changes, Verdict.IMPROVED)
     if not any(change.ratio for change in changes):
         return f"{head} could not be compared with {comparison.base}."
-    sentence = (
+    worse = [(each.ratio, each) for each in changes if each.ratio and each.verdict is Verdict.REGRESSED]
+    better = sum(change.verdict is Verdict.IMPROVED for change in changes)
+    said = (
         f"{head} executes more instructions than {comparison.base} for {len(worse)} of {len(changes)} kinds"
     )
     if worse:
-        most = max(worse, key=lambda each: each.ratio.estimate if each.ratio else 0.0)
-        assert most.ratio is not None  # it is judged
-        sentence += f" (most: {factor(most.ratio, PLACES)}, {most.kind} of {most.workload})"
-    return f"{sentence}, fewer for {len(better)}."
-
-
-def _named(changes: Sequence[CountChange], verdict: Verdict) -> list[CountChange]:
-    return [change for change in changes if change.verdict is verdict]
+        ratio, most = max(worse, key=lambda each: each[0].estimate)
+        said += f" (most: {factor(ratio, PLACES)}, {most.kind} of {most.workload})"
+    return f"{said}, fewer for {better}."
 
 
 # --- topics --------------------------------------------------------------------------------------------
@@ -178,7 +171,6 @@ def _functions(document: CountDocument, workload: str) -> Table:
 
 
 def _findings(comparison: CountComparison) -> Iterator[Topic]:
-    """Say which kinds have other plans, more system calls or allocations, or which functions execute more."""
     several = len(heads(comparison)) > 1
     lines = tuple(
         f"{workload}, {kind}{f', {server}' if several else ''}: {'; '.join(texts)}"
@@ -186,11 +178,6 @@ def _findings(comparison: CountComparison) -> Iterator[Topic]:
     )
     if lines:
         yield Topic("Other plans, more calls, and where more instructions are", lines)
-
-
-def _failures(comparison: CountComparison) -> Iterator[Topic]:
-    if said := failures(comparison):
-        yield Topic("Not counted", said, is_problem=True)
 
 
 def failures(comparison: CountComparison) -> tuple[str, ...]:
@@ -202,10 +189,10 @@ def failures(comparison: CountComparison) -> tuple[str, ...]:
     for each in document.failures:
         if each.lacks:
             lacking.setdefault(each.server, []).append(each)
-    others = [each for each in document.failures if not each.lacks]
     failed = (
         f"{', '.join(filter(None, (each.server, each.workload, each.kind)))}: {each.reason}"
-        for each in others
+        for each in document.failures
+        if not each.lacks
     )
     return (*fewer, *modes_dropped(document), *failed, *map(_lacking, lacking.values()))
 
@@ -225,13 +212,10 @@ def _lacking(failures: Sequence[CountFailure]) -> str:
 
 
 def _servers(document: CountDocument) -> Topic:
+    comments = (f" ({wording.comment(each.comment)})" * bool(each.comment) for each in document.servers)
     facts = [
-        (
-            server.label,
-            f"{server.version}, settings {figures.settings(server.settings_name)}"
-            + (f" ({wording.comment(server.comment)})" if server.comment else ""),
-        )
-        for server in document.servers
+        (each.label, f"{each.version}, settings {figures.settings(each.settings_name)}{comment}")
+        for each, comment in zip(document.servers, comments, strict=True)
     ]
     options = ", ".join(f"{name} = {value}" for name, value in document.options.items())
     datasets = "; ".join(dict.fromkeys(map(figures.dataset, document.datasets)))

@@ -109,9 +109,7 @@ class ServerCounts:
     beside: set[str] = field(default_factory=set)  # functions of other threads
     failures: list[CountFailure] = field(default_factory=list)
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
-    seconds: dict[Key, float] = field(
-        default_factory=dict
-    )  # that the first execution of an expensive kind took
+    seconds: dict[Key, float] = field(default_factory=dict)  # of the first execution, if it is expensive
     plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
     once: set[Key] = field(default_factory=set)  # kinds that are executed once in each start
 
@@ -303,7 +301,6 @@ class Session:
         stage: str,
         number: int,
     ) -> None:
-        """Do something to every kind that has not failed. A server that has died says why once."""
         bench = self.bench
         for unit in units:
             workload, kind = unit.key
@@ -376,7 +373,6 @@ class Session:
 
     @contextmanager
     def _connected(self, unit: Unit, seed: str) -> Iterator[Send]:
-        """Yields what runs a number of the unit on a new connection."""
         bench, instance = self.bench, self.instance
         bound = bench.plan.workloads[unit.kind.workload]
         schema = Hooks(instance, bound.workload, bound.dataset).schema
@@ -421,7 +417,6 @@ def _connections(instance: Instance) -> int:
 
 
 def _wait_for_rollback(instance: Instance, before: int) -> None:
-    """Until one connection of so many is gone, and with it its locks."""
     ends_s = time.monotonic() + CLOSING_S
     while before and instance.alive() and _connections(instance) >= before and time.monotonic() < ends_s:
         time.sleep(0.05)

@@ -159,7 +159,6 @@ def count_command(header: RunHeader) -> str | None:
 
 
 def _with_settings(server: ServerRecord, settings: str) -> str:
-    """A server under the settings of a run; its own add to them, or replace them."""
     if server.settings_name == settings:  # it has none of its own, or the same
         return f"{server.reference.removesuffix('@' + settings)}@{settings}"
     if not server.settings_name.startswith(f"{settings} + "):  # its own replace them

@@ -147,7 +147,7 @@ def compare_workload(comparison: CountComparison, workload: str, pair: tuple[str
 
 
 def explained_by(
-    document: CountDocument, change: CountChange, pair: tuple[CountedFunctions, CountedFunctions]
+    document: CountDocument, change: CountChange, pair: Sequence[CountedFunctions]
 ) -> tuple[PartCount, ...]:
     """The functions that explain most of a kind's certain change; `pair`: those of base and head."""
     kind = next(

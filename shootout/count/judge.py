@@ -1,8 +1,7 @@
 """Counts to verdicts: a server against the base, for each kind of statement.
 
-Base and head get the same statements in the same order, so each repetition gives a ratio of counts, and a
-start their median. The interval is Student's over the starts. Counting is exact; what varies is where memory
-lies, what else the server's threads had done by then, and the values, if servers respond to them differently.
+Each repetition of equal statements gives a ratio of counts, and a start their median. The interval is
+Student's over the starts. Counting is exact; what varies is where memory lies, and the values.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Counts what servers execute for each kind of statement, under Callgrind: equal statements, one connection.
 
-A kind of statement is counted alone, by a program that sends nothing else. If the workload sends it inside of
-a transaction, it is counted inside of an open one. Every kind runs for a while before anything is counted:
-servers build hash indexes, and Callgrind is faster then. Each start draws other values: it is a replication.
-A repetition has the same statements on every server. A consistent read keeps purging out of it.
+Every kind runs for a while before anything is counted: servers build hash indexes. Each start draws other
+values: it is a replication. A repetition has the same statements on every server. A consistent read keeps
+purging out of it.
 """
 
 from __future__ import annotations
@@ -71,9 +70,8 @@ def measure(
 ) -> Path:
     """Count the plan's workloads on its servers; returns the document's file, kept after a few kinds each.
 
-    `before`: a count that was cut short, to continue if it asked the same. `own`: hold the budget, with the
-    kinds of these workloads, as written, first; what it has no time for in two starts is left out. `kept`
-    receives the file each time. `only`: the kinds to count, and those that these need; empty: all.
+    `before`: a count to go on with, if it asked the same. `own`: hold the budget, with the kinds of these
+    workloads, as written, first; None: count all. `only`: the kinds to count, and those that these need.
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
     """
     valgrind = check(plan)
@@ -160,7 +158,6 @@ def _ordered(every: Mapping[str, Sequence[Unit]], first: Collection[str] | None)
 
 
 def _chosen(counted: Sequence[Unit], only: Collection[Key]) -> Sequence[Unit]:
-    """A workload's kinds that are wanted, and those that are subtracted from them."""
     parts = {
         unit.key: {(unit.kind.workload, name) for name in (unit.kind.name, *unit.kind.name.split(JOINT))}
         for unit in counted
@@ -322,7 +319,6 @@ def _next(units: Sequence[Unit], at: int, began_s: float, ends_s: float | None) 
 
 
 def _attempt(work: Callable[[Session], None], session: Session) -> None:
-    """Do something with a server that has not failed; if it fails now, it is over."""
     if not session.over:
         try:
             work(session)
@@ -380,7 +376,6 @@ def _document(
 
 
 def _profiled(document: CountDocument, benches: Sequence[Bench]) -> CountDocument:
-    """The document with the functions of what was counted last."""
     kinds = {(kind.workload, kind.name): kind for kind in document.kinds}
     names = {name: number for number, name in enumerate(document.functions)}
     profiles = {(each.server, each.workload, each.kind): each for each in document.profiles}

@@ -170,7 +170,6 @@ def _of_transactions(name: str, program: Program) -> tuple[Unit, ...]:
 
 
 def _entangled(program: Program, transaction: ProgramTransaction) -> bool:
-    """Whether a step needs the results of another one, or a parameter says how often it is sent."""
     names = [" + ".join(str(statement.kind) for statement in step.statements) for step in transaction.steps]
     return len(set(names)) < len(names) or any(
         step.repeat_of is not None

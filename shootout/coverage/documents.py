@@ -84,14 +84,9 @@ def _map_1(record: Record) -> Record:
     return record | {"format": 2, "symbols": [], "mapped": servers}
 
 
+_FORMAT = Format(2, (_map_1,))
 MAPS = Store(
-    "a coverage map",
-    "coverage/*.json.xz",
-    MapDocument,
-    "mapped",
-    Format(2, (_map_1,)),
-    _fault,
-    "reach/*.json.xz",
+    "a coverage map", "coverage/*.json.xz", MapDocument, "mapped", _FORMAT, _fault, "reach/*.json.xz"
 )
 
 

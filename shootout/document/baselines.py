@@ -53,7 +53,8 @@ def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
     accepted = {path_of(folder, new.runner, new.workload.name): new for new in baselines}
     merged = {path: _merged(path, new) for path, new in accepted.items()}
     for path, baseline in merged.items():
-        _write(path, baseline)
+        with files.writing(path):
+            files.replace(path, _text(baseline))
     gained = {path: {*map(_key, new.cells)} for path, new in accepted.items()}
     return {
         path: structs.replace(all, cells=tuple(cell for cell in all.cells if _key(cell) in gained[path]))
@@ -79,10 +80,9 @@ def _merged(path: Path, new: Baseline) -> Baseline:
     return structs.replace(new, cells=tuple(cells.values()), servers={**old.servers, **new.servers})
 
 
-def _write(path: Path, baseline: Baseline) -> None:
+def _text(baseline: Baseline) -> bytes:
+    # Sorted, with one line per cell and setting, so that diffs are readable.
     ordered = sorted(baseline.cells, key=lambda cell: (cell.dataset, cell.threads, cell.server))
     text = msgspec.json.format(msgspec.json.encode(structs.replace(baseline, cells=())), indent=1)
     lines = b",\n".join(b"  " + msgspec.json.encode(cell) for cell in ordered)
-    text = text.replace(b'"cells": []', b'"cells": [\n' + lines + b"\n ]")
-    with files.writing(path):
-        files.replace(path, text + b"\n")
+    return text.replace(b'"cells": []', b'"cells": [\n' + lines + b"\n ]") + b"\n"

@@ -1,8 +1,4 @@
-"""The numbers of stored documents' formats, and the ways up from older ones.
-
-Each kind of document has a number, which grows with every change of its schema or of its meaning. A way up
-brings a decoded record of one number to the next; once published, it stays as it is.
-"""
+"""The numbers of stored documents' formats, and the ways up from older ones, which stay as they are."""
 
 from __future__ import annotations
 

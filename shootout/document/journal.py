@@ -138,7 +138,11 @@ def read(path: Path) -> RunDocument:
                 _check_names(where, "block", [block], blocks)
                 measured = [samples.server for samples in record.samples]
                 _check_names(where, "server", measured, blocks[block].servers)
-                _check_rounds(where, record)
+                for each in filter(None, (*record.samples, record.aa_control)):
+                    by_round = (each.transactions, each.window_s, each.server_cpu_s, each.client_cpu_s)
+                    if len({len(one) for one in (*by_round, each.completed) if one is not None}) != 1:
+                        wrong = f"server {quoted(each.server)!r}: its arrays have different numbers of rounds"
+                        raise InputError(f"{where}: {wrong}")
                 if (block, start) in starts:
                     raise InputError(f"{where}: start {start} of block {block!r} appears twice")
                 starts[block, start] = record
@@ -241,14 +245,6 @@ def _check_names(where: str, kind: str, names: Sequence[str], known: Collection[
             raise InputError(f"{where}: {kind} {quoted(name)!r} is not in the header")
     if len({*names}) != len(names):
         raise InputError(f"{where}: a {kind} appears twice")
-
-
-def _check_rounds(where: str, record: StartRecord) -> None:
-    for s in filter(None, (*record.samples, record.aa_control)):
-        by_round = (s.transactions, s.window_s, s.server_cpu_s, s.client_cpu_s, s.completed)
-        if len({len(values) for values in by_round if values is not None}) != 1:
-            server = quoted(s.server)
-            raise InputError(f"{where}: server {server!r}: its arrays have different numbers of rounds")
 
 
 def _record(path: Path, line: Line) -> Record:

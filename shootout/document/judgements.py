@@ -63,7 +63,6 @@ def _sources(path: Path, header: RunHeader, ledgers: Ledgers) -> bytes:
 
 
 def _ends(path: Path) -> tuple[bytes, ...]:
-    """Read a document's length, start and end. Raises InputError."""
     with files.reading(path), files.opened(path) as file:
         size = file.seek(0, 2)
         file.seek(0)

@@ -70,17 +70,14 @@ def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> No
     file = path_of(folder, fingerprint)
     with files.writing(file):
         folder.mkdir(parents=True, exist_ok=True)
-        with open(file, "ab", opener=_at_once) as opened:
+        # A pipe without a reader fails instead of waiting for one.
+        at_once = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK
+        with os.fdopen(os.open(file, at_once, 0o644), "ab") as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)  # another run may end at the same moment
             known = _newest(read(folder, fingerprint))
             new = [entry for entry in given if entry.made > known.get(entry.run, -1)]
             opened.truncate(files.read(file).rfind(b"\n") + 1)  # drop a line torn by a crash
             opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Open a file; a pipe without a reader fails instead of waiting for one."""
-    return os.open(path, flags | os.O_NONBLOCK, 0o644)
 
 
 def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:

@@ -150,7 +150,6 @@ def _parts(documents: _Documents, order: Mapping[str, int]) -> tuple[Part, ...]:
 
 
 def _starts(documents: _Documents, order: Mapping[str, int]) -> tuple[StartRecord, ...]:
-    """Collect every start once, by block. Raises InputError if two documents differ in one."""
     starts: dict[tuple[int, int], StartRecord] = {}
     for path, document in documents.items():
         for record in document.starts:

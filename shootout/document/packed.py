@@ -81,7 +81,10 @@ def _of_cell(every: Sequence[Samples]) -> Iterator[Samples]:
     statements: dict[str, Histogram] = {}
     for kind, one in itertools.chain.from_iterable(of_start.items() for of_start in own):
         statements.setdefault(kind, Histogram()).add(one)
-    of_cell = {kind: _statement(histogram) for kind, histogram in statements.items()}
+    of_cell = {}
+    for kind, one in statements.items():
+        kept = [(value, value) for value in map(one.percentile, PERCENTS)]
+        of_cell[kind] = one.rounded(BITS, kept).encode(plain=True)
     for samples, histogram, by_kind in zip(every, latencies, times, strict=True):
         yield structs.replace(
             samples,
@@ -102,8 +105,3 @@ def _edges(latencies: Histogram) -> Iterator[tuple[float, float]]:
                 number / BINS_PER_DECADE
             )  # where a bucket lies on it, it begins a bin
             yield edge_s, edge_s
-
-
-def _statement(latencies: Histogram) -> str:
-    exact = [(value, value) for value in map(latencies.percentile, PERCENTS)]
-    return latencies.rounded(BITS, exact).encode(plain=True)

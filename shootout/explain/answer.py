@@ -61,21 +61,14 @@ def section(explained: Explained, counted: Instructions | None) -> Section:
 
 def value(explained: Explained, counted: Instructions | None) -> dict[str, object]:
     """An explanation as JSON has it."""
+    explanation = explained.explanation
     return {
-        "cell": explained.explanation.cell,
-        "base": explained.explanation.base,
-        "not_profiled": explained.explanation.not_profiled,
-        "throughput": explained.ratio,
-        "throughput_with": explained.tried,
-        "suspects": explained.suspects,
-        "response_time": explained.wall_clock,
-        "server_cpu": explained.cpu,
-        "functions": explained.functions,
-        "functions_with_callees": explained.inclusive,
-        "instructions": counted,
-        "plans": explained.plans,
+        "cell": explanation.cell, "base": explanation.base, "not_profiled": explanation.not_profiled,
+        "throughput": explained.ratio, "throughput_with": explained.tried, "suspects": explained.suspects,
+        "response_time": explained.wall_clock, "server_cpu": explained.cpu, "functions": explained.functions,
+        "functions_with_callees": explained.inclusive, "instructions": counted, "plans": explained.plans,
         "variables": explained.variables,
-    }
+    }  # fmt: skip
 
 
 def topics(explained: Explained, counted: Instructions | None, out: Path | None = None) -> tuple[Topic, ...]:
@@ -223,7 +216,6 @@ def _waits(explained: Explained) -> Iterator[Topic]:
 
 
 def _functions(explained: Explained) -> Iterator[Topic]:
-    """The CPU time by call path and by function."""
     if explained.cpu is None:
         return
     said = (
@@ -266,7 +258,6 @@ def _certain(own: Change | None, whole: Change | None) -> str:
 
 
 def _plans(explained: Explained) -> Iterator[Topic]:
-    """The plans side by side."""
     explanation = explained.explanation
     if details := tuple(
         _plan(change, explanation.base, explanation.cell.server) for change in explained.plans
@@ -285,7 +276,6 @@ def _plan(change: PlanChange, base: str, head: str) -> Detail:
 
 
 def _variables(explained: Explained) -> Iterator[Topic]:
-    """All variables that differ."""
     shown = differing.variable_value
     rows = tuple(
         (each.name, shown(each, each.base), shown(each, each.head), each.origin)

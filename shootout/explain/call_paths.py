@@ -32,7 +32,6 @@ class CallPaths:
 
     @property
     def starts(self) -> int:
-        """Number of starts."""
         return len(self.counts)
 
     def by_function(self, *, inclusive: bool) -> Values:

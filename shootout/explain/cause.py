@@ -30,30 +30,23 @@ def _setting(explained: Explained) -> str:
     if whole is None or whole.estimate == 1:
         return ""
     back = Verdict.IMPROVED if whole.estimate < 1 else Verdict.REGRESSED
-    given_back = {
-        setting: 1 - math.log(trial.to_base.estimate) / math.log(whole.estimate)
+    given_back = [
+        (1 - math.log(trial.to_base.estimate) / math.log(whole.estimate), setting, trial.to_base)
         for setting, trial in explained.tried.items()
         if trial.to_base is not None and trial.verdict is back
-    }
-    setting = max(given_back, key=given_back.__getitem__, default="")
-    if (
-        not setting
-        or given_back[setting] < wording.LITTLE
-        or (ratio := explained.tried[setting].to_base) is None
-    ):
+    ]
+    part, setting, ratio = max(given_back, key=lambda each: each[0], default=(0.0, "", whole))
+    if part < wording.LITTLE:
         return ""
     changes = f"{figures.change(ratio)} ({figures.change_range(ratio)}) instead of {figures.change(whole)}"
-    return f"with {setting} on the head, {changes}{_part(given_back[setting])}"
+    return f"with {setting} on the head, {changes}{_part(part)}"
 
 
 def _plan(explained: Explained) -> str:
     """The changed plans, without those of statements that take little of a certain change."""
     whole = explained.wall_clock[0].difference if explained.wall_clock else Interval.exactly(0)
-    parts = {each.kind: each.difference_s.estimate for each in explained.statements}
-    if whole.low > 0 or whole.high < 0:
-        little = {kind for kind, part in parts.items() if part / whole.estimate < wording.LITTLE}
-    else:
-        little = set()
+    times = explained.statements if whole.low > 0 or whole.high < 0 else ()
+    little = {each.kind for each in times if each.difference_s.estimate / whole.estimate < wording.LITTLE}
     changed = [change for change in explained.plans if change.changed and change.kind not in little]
     more = f"; {len(changed) - 1} more changed" if len(changed) > 1 else ""
     return f"plan of {differing.plan(changed[0])}{more}" if changed else ""

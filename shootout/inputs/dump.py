@@ -47,7 +47,7 @@ _IN_A_SCHEMA = re.compile(
 _COMMENT = re.compile(rb"^-- (?:Host: .*|)Database: *`?([^`\r\n]+)", re.MULTILINE)
 _USABLE = re.compile(r"[^`'\"\\\x00-\x1f]{1,64}")
 _OF_SERVERS = ("mysql", "sys", "information_schema", "performance_schema")
-_LEFT_OUT = re.compile(
+_LEFT_OUT = re.compile(  # what belongs to the server that was dumped, or would run by itself
     rb"(?:(?:CREATE|DROP|ALTER) (?:DATABASE|SCHEMA|USER|ROLE|SERVER|TABLESPACE|LOGFILE)"
     rb"|CREATE (?:OR REPLACE )?EVENT|(?:UN)?LOCK TABLES|CHANGE|FLUSH|PURGE|RESET|GRANT|REVOKE"
     rb"|SET (?:(?:@@)?SESSION )?(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY|SQL_LOG_BIN)"
@@ -65,7 +65,9 @@ def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         changed = _DELIMITER.match(buffer, start)
         if changed and not whole and not changed[0].endswith(b"\n"):
             changed = None
-        torn = not whole and buffer.find(b"\n", start) < 0 and _may_be_a_line(buffer, start)
+        # The buffer may end within the first word of a line that needs no delimiter, or behind it.
+        may_be_a_line = any(each.startswith(buffer[start : start + len(each)].upper()) for each in _FIRSTS)
+        torn = not whole and buffer.find(b"\n", start) < 0 and may_be_a_line
         alone = None if torn else _LINE.match(buffer, start)
         if alone and not alone["told"] and delimiter in alone[0]:
             alone = None
@@ -90,13 +92,7 @@ def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         at = after
 
 
-def _may_be_a_line(buffer: bytes, start: int) -> bool:
-    """Whether the buffer may end within the first word of a line that needs no delimiter, or behind it."""
-    return any(each.startswith(buffer[start : start + len(each)].upper()) for each in _FIRSTS)
-
-
 def _begin(buffer: bytes, at: int) -> int:
-    """Find where the next statement begins, behind white space and comments."""
     while True:
         at = cast(re.Match[bytes], _SPACE.match(buffer, at)).end()
         if buffer.startswith((b"#", b"--"), at):
@@ -180,7 +176,7 @@ def prepared(path: Path, length: int = -1) -> Iterator[tuple[int, bytes]]:
             if fault := _fault(statement, schemas):
                 raise InputError(f"{path}, line {line}: {fault}")
             if not _INSERT.match(statement):  # most of them are
-                if not statement or _LINE.match(statement) or _is_left_out(statement):
+                if not statement or _LINE.match(statement) or _LEFT_OUT.match(b" ".join(_words(statement))):
                     continue
                 if is_program(statement):
                     statement = _ACCOUNT.sub(b"", statement, count=1)  # noqa: PLW2901
@@ -215,11 +211,6 @@ def is_program(statement: bytes) -> bool:
         not _INSERT.match(statement)
         and re.match(rb"CREATE (?!TABLE\b)", b" ".join(_words(statement))) is not None
     )
-
-
-def _is_left_out(statement: bytes) -> bool:
-    """Whether it belongs to the server that was dumped, or would run by itself."""
-    return _LEFT_OUT.match(b" ".join(_words(statement))) is not None
 
 
 def _words(statement: bytes) -> list[bytes]:

@@ -132,15 +132,15 @@ def from_option(
     help: str,
     metavar: str = "",
     parse: Callable[[str, Any], Any] = Option.parse,
-    default: Any = None,
+    about: str = WHAT,
     *,
-    about: str,
+    default: Any = None,
     repr: bool = True,
     repeated: bool = False,
 ) -> Any:
-    """Declare the field of a dataclass that an option sets."""
+    """Declare the field of a dataclass that an option sets; False if a switch is not given."""
     option = Option(help, metavar, parse, about=about, repeated=repeated)
-    return field(default=default, repr=repr, metadata={"option": option})
+    return field(default=default if metavar else False, repr=repr, metadata={"option": option})
 
 
 @dataclass(frozen=True)
@@ -152,64 +152,57 @@ class Selection:
         "run: quick, doctor: gate)",
         "NAME",
         default="quick",
-        about=WHAT,
     )
     servers: tuple[str, ...] | None = from_option(
-        "server references; the first is the base", "A,B,…", texts.items, about=WHAT, repr=False
+        "server references; the first is the base", "A,B,…", texts.items, repr=False
     )
     workloads: tuple[str, ...] | None = from_option(
-        "workloads: names from fixtures/workloads/, or .toml and .sql files of your own",
-        "W,…",
-        texts.items,
-        about=WHAT,
+        "workloads: names from fixtures/workloads/, or .toml and .sql files of your own", "W,…", texts.items
     )
     threads: tuple[int, ...] | None = from_option(
-        "thread counts: connections under load", "N,…", texts.threads, about=WHAT
+        "thread counts: connections under load", "N,…", texts.threads
     )
     set: Mapping[str, Any] | None = from_option(
         "any other key of the profile, such as dataset.rows=1000 or load.protocol=prepared; repeatable",
         "KEY=VALUE",
         texts.keys,
-        about=WHAT,
         repeated=True,
     )
     build: str | None = from_option(
-        "shell command that builds a server named by git:DIR#REV, in a work tree", "CMD", about=WHAT
+        "shell command that builds a server named by git:DIR#REV, in a work tree", "CMD"
     )
     policy: Policy | None = from_option(
-        "the bar for verdicts: a .toml file with margins, confirmation, …", "FILE", texts.policy, about=LONG
+        "the bar for verdicts: a .toml file with margins, confirmation, …", "FILE", texts.policy, LONG
     )
     budget: float | None = from_option(
         "minutes for all starts, including those that confirm a change; a cell takes about 40 s in the "
         "profile quick, 60 s in gate",
         "MIN",
         partial(texts.decimal, maximum=BUDGET_MAX_MIN),
-        about=LONG,
+        LONG,
     )
     seed: int | None = from_option(
         "seed of everything random (default: a new one, which the report names)",
         "N",
         partial(texts.integer, allowed=_SEEDS),
-        about=LONG,
+        LONG,
     )
     shard: tuple[int, int] | None = from_option(
-        "measure only part I of N of the blocks; merge joins the documents", "I/N", texts.shard, about=LONG
+        "measure only part I of N of the blocks; merge joins the documents", "I/N", texts.shard, LONG
     )
     resume: bool = from_option(
         "continue the newest run in --out if it was cut short or gets more --budget; else judge it again",
-        default=False,
         about=LONG,
     )
     data: Path | None = from_option(
         "where the servers keep their data during the run (default: the cache folder)",
         "DIR",
         texts.directory,
-        about=WHERE,
+        WHERE,
     )
     remote: bool = from_option(
         "allow dsn: servers beyond this machine; without it, a mistyped address cannot load one in "
         "production",
-        default=False,
         about=WHERE,
     )
     written: Mapping[str, str] = field(default_factory=dict, repr=False)  # option texts by flag

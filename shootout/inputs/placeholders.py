@@ -138,7 +138,12 @@ class Scope:
 
     def pieces(self, where: str, sql: str) -> tuple[Piece, ...]:
         """Return the statement's text, split at its parameters."""
-        return _joined(self._pieces(where, sql, self._shared))
+        joined: list[Piece] = []
+        pieces = self._pieces(where, sql, self._shared)
+        for is_text, group in itertools.groupby(pieces, key=lambda piece: isinstance(piece, str)):
+            same = [*group]
+            joined += filter(None, ["".join(map(str, same))]) if is_text else same
+        return tuple(joined)
 
     def text(self, where: str, sql: str, thread: int | None) -> str:
         """Fill in options, dataset sizes and, if given, `{thread}` in a statement without parameters."""
@@ -379,11 +384,3 @@ def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]
         else:
             yield from filled(match["name"], slice(match.start(), end))
     yield sql[end:]
-
-
-def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
-    joined: list[Piece] = []
-    for is_text, group in itertools.groupby(pieces, key=lambda piece: isinstance(piece, str)):
-        same = [*group]
-        joined += filter(None, ["".join(map(str, same))]) if is_text else same
-    return tuple(joined)

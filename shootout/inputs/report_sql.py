@@ -18,17 +18,14 @@ _MEASURE = re.compile(r"^[ \t]*--[ \t]+measure[ \t]*$", re.MULTILINE | re.IGNORE
 _GO = re.compile(r"\\[gG][ \t]*$", re.MULTILINE)  # ends a statement in the mysql client, too
 _TITLE = re.compile(r"^(?:--|#)[ \t]+(\S.*)$", re.MULTILINE)
 _WORD = re.compile(r"(?:[\s(]|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
+# Each connection of the load, too, sends the statements that set variables of a session. Others are left out:
+# a workload has its own schema.
 _OF_SESSION = re.compile(r"SET\s+(?!GLOBAL\b|PERSIST|@@GLOBAL\b|@@PERSIST|PASSWORD\b)", re.IGNORECASE)
 _OF_SCHEMA = re.compile(r"(?:(?:CREATE|DROP)\s+(?:DATABASE|SCHEMA)|USE)\b", re.IGNORECASE)
 
 
 def load(path: Path) -> Workload:
-    """Read the file. Raises InputError if it has no line `-- measure`, or nothing below it.
-
-    The measured statements are one transaction, in their order, each a kind. The workload has its own schema:
-    statements that create, drop or choose another are left out. Each connection of the load, too, sends those
-    that set variables of the session.
-    """
+    """Read the file: the measured statements are one transaction, each a kind. Raises InputError."""
     with files.reading(path):
         text = path.read_text("utf-8")
     mark = _MEASURE.search(text)

@@ -23,7 +23,14 @@ class Capacity(NamedTuple):
 
 def resolve(selection: Selection, capacity: Capacity) -> ProfileFile:
     """Read the profile that options name, at its scale; other options win over both. Raises InputError."""
-    changes = _changes(selection)
+    if selection.budget == 0:
+        raise InputError("--budget 0: expected a number above 0")
+    tables: dict[str, Any] = {}
+    if selection.budget is not None:
+        tables["sampling"] = {"budget_s": 60 * selection.budget}
+    if selection.build is not None:
+        tables["build"] = {"command": selection.build}
+    changes = texts.merged(tables, selection.set or {})
     profile = matrix.load_profile(selection.profile, changes)
     if profile.scale is not None:
         profile = scaled(profile, profile.scale, capacity)
@@ -39,17 +46,6 @@ def resolve(selection: Selection, capacity: Capacity) -> ProfileFile:
         )
     lists = {name: getattr(selection, name) for name in ("servers", "workloads", "threads")}
     return replace(profile, **{name: value for name, value in lists.items() if value is not None})
-
-
-def _changes(selection: Selection) -> dict[str, Any]:
-    if selection.budget == 0:
-        raise InputError("--budget 0: expected a number above 0")
-    tables: dict[str, Any] = {}
-    if selection.budget is not None:
-        tables["sampling"] = {"budget_s": 60 * selection.budget}
-    if selection.build is not None:
-        tables["build"] = {"command": selection.build}
-    return texts.merged(tables, selection.set or {})
 
 
 def scaled(profile: P, name: str, capacity: Capacity) -> P:

@@ -161,7 +161,8 @@ def _binding(node: exp.Expr, schema: Schema) -> Binding:
     if parent and (use := _WITHIN.get(type(parent))):
         return _compared(parent.this, use, schema)
     if parent and (use := _BESIDE.get(type(parent))):
-        return _compared(_other(parent, node), "set" if _assigns(parent) else use, schema)
+        assigns = isinstance(parent.parent, exp.Update | exp.OnConflict) and parent.arg_key == "expressions"
+        return _compared(_other(parent, node), "set" if assigns else use, schema)
     if isinstance(parent, exp.Tuple):
         return _of_tuple(parent, parent.expressions.index(node), schema)
     if isinstance(parent, exp.Select) and isinstance(parent.parent, exp.Insert) and node in parent.selects:
@@ -193,10 +194,6 @@ def _only_named(table: exp.Table) -> bool:
 def _other(parent: exp.Expr, node: exp.Expr) -> exp.Expr:
     other: exp.Expr = parent.expression if parent.this is node else parent.this
     return other
-
-
-def _assigns(equal: exp.Expr) -> bool:
-    return isinstance(equal.parent, exp.Update | exp.OnConflict) and equal.arg_key == "expressions"
 
 
 def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:

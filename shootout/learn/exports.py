@@ -198,23 +198,20 @@ def _unescaped(escape: re.Match[str]) -> str:
 def _entry(row: Row) -> bytes:
     thread = row.get("threadid", "")
     if "argument" in row:
-        time = _time(row["eventtime"])
-        return f"{time:{_ISO}}\t{thread:>5} {row['commandtype']}\t{_text(row['argument'])}\n".encode(
-            errors="surrogateescape"
+        event = (
+            f"{_time(row['eventtime']):{_ISO}}\t{thread:>5} {row['commandtype']}\t{_text(row['argument'])}\n"
         )
+        return event.encode(errors="surrogateescape")
     seconds = _seconds(row)
-    times = ["", ""]
-    if start := row.get("starttime"):
-        # Tables have the begin of a statement, and logs its end.
-        end = _time(start) + timedelta(seconds=seconds)
-        times = [f"# Time: {end:{_ISO}}", f"SET timestamp={end.timestamp():.0f};"]
+    start = row.get("starttime")
+    end = _time(start) + timedelta(seconds=seconds) if start else None  # tables have the begin of a statement
     who = row.get("userhost") or "unknown[unknown] @  []"
     lines = [
-        times[0],
+        f"# Time: {end:{_ISO}}" if end else "",
         f"# User@Host: {who}" + f"  Id: {thread:>5}" * bool(thread),
         f"# Query_time: {seconds:.6f}  Lock_time: 0 Rows_sent: {row.get('rowssent') or 0}  "
         f"Rows_examined: {row.get('rowsexamined') or 0}",
-        times[1],
+        f"SET timestamp={end.timestamp():.0f};" if end else "",
         _text(row["sqltext"]).rstrip().removesuffix(";") + ";",
     ]
     return "\n".join((*filter(None, lines), "")).encode(errors="surrogateescape")

@@ -98,11 +98,7 @@ def measured(
     families: Sequence[str],
     attempt: int = 0,
 ) -> Fidelity:
-    """Send the workload to the server that has the dump loaded, with its slow log on, and compare.
-
-    `names` are those of the log's templates, `families` the stems of numbered tables. The rows change.
-    Each attempt has new keys of its own. Raises RefusedError and MeasureError.
-    """
+    """Send the workload to the server that has the dump loaded, and compare. Raises MeasureError."""
     schema = schema_of(instance, dataset)
     connections = max(1, min(log.connections, CONNECTIONS_MAX))
     kinds = [kind.name for kind in program.kinds]
@@ -158,8 +154,7 @@ def compared(
 ) -> Fidelity:
     """Compare two logs by the texts of their templates.
 
-    `kinds`: the statements that the workload has; `completed`: transactions sent; `refusals`: a statement's
-    name, the server's code, how often, a message.
+    `kinds`: statements of the workload; `completed`: transactions; `refusals`: name, code, number, message.
     """
     before, after = _by_text(log), _by_text(sent)
     errors: Counter[str] = Counter()
@@ -191,12 +186,6 @@ def compared(
             message=said.get(name, ""),
         )
 
-    def time_kept(pair: StatementPair) -> float:
-        """Compute the share of the log's time that a statement takes, as far as it is sent as in the log."""
-        expected, times = pair.share * whole_sent, pair.sent_share * whole_sent
-        by_chance = expected - times <= CHANCE * math.sqrt(expected)
-        return (pair.seconds or 0.0) * (1.0 if by_chance else times / expected) if pair.faithful else 0.0
-
     pairs = [pair(text) for text in sorted(before, key=lambda text: -before[text].count)]
     return Fidelity(
         score=sum(min(pair.share, pair.sent_share) for pair in pairs),
@@ -208,10 +197,17 @@ def compared(
         connections=connections,
         errors=dict(errors),
         rows_score=sum(min(pair.share, pair.sent_share) for pair in pairs if pair.faithful),
-        time_score=sum(map(time_kept, pairs)) if seconds else None,
+        time_score=sum(_time_kept(pair, whole_sent) for pair in pairs) if seconds else None,
         refused=errors.total() / max(1, completed + errors.total()),
         commits=max(0.0, 1 - seconds / log.seconds) if seconds and log.seconds else None,
     )
+
+
+def _time_kept(pair: StatementPair, sent: int) -> float:
+    """The share of the log's time that a statement takes, as far as it is one of these as in the log."""
+    expected, times = pair.share * sent, pair.sent_share * sent
+    by_chance = expected - times <= CHANCE * math.sqrt(expected)
+    return (pair.seconds or 0.0) * (1.0 if by_chance else times / expected) if pair.faithful else 0.0
 
 
 def concerns(learned: LearningReport, fidelity: Fidelity) -> Iterator[str]:

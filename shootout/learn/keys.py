@@ -45,15 +45,11 @@ def inserted(templates: Sequence[Template], bound: Sequence[Bound]) -> dict[str,
             if to.use == "insert" and to.column is not None:
                 known = found.get(to.column.full_name, Inserted(frozenset(), few=not to.column.unique))
                 limits = [limit for limit in (known.most, _most(slot)) if limit is not None]
-                few = known.few and _is_few(slot, template.count)
+                values = sum(size * count for size, count in slot.sizes) if slot.sizes else template.count
+                few = known.few and slot.kind == "text" and slot.distinct <= min(FEW, values / 10)
                 hashes = known.hashes | {*slot.hashes}
                 found[to.column.full_name] = Inserted(hashes, min(limits, default=None), few)
     return found
-
-
-def _is_few(slot: Slot, executions: int) -> bool:
-    values = sum(size * count for size, count in slot.sizes) if slot.sizes else executions
-    return slot.kind == "text" and slot.distinct <= min(FEW, values / 10)
 
 
 def _most(slot: Slot) -> int | None:

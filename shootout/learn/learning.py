@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.learn import writing
-from shootout.learn.binding import Binding, Bound
+from shootout.learn.binding import Bound
 from shootout.learn.keys import inserted, numbered, without_parents
 from shootout.learn.places import Statement
 from shootout.learn.ranks import Values
 from shootout.learn.schema import Schema
 from shootout.learn.shapes import Learner
 from shootout.learn.transactions import Builder
-from shootout.learn.values import LeftOut, Log, LogSequence, Slot, Template
+from shootout.learn.values import LeftOut, Log, LogSequence, Template
 from shootout.measure import columns
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.value import Count, Quantity, Value
@@ -29,6 +29,7 @@ REASONS_MAX = 3  # in a message
 SEQUENCES_MAX = 200  # kinds of transactions in a workload; rarer ones are left out
 FASTEST_MAX_S = 0.001  # some statement of a log that has them all is faster
 TABLE_NUMBER = "table_number"  # the parameter for it
+_LABELS = {"table": TABLE_NUMBER, "limit": "limit"}  # of parameters, by the use of a slot without a column
 WEIGHTS = 100_000  # of all transactions together
 
 # Fields of a report that the log has, too.
@@ -109,11 +110,7 @@ def learn(
     settings: Sequence[str] = (),
     refused: Mapping[str, str] | None = None,
 ) -> tuple[str, LearningReport]:
-    """Write the workload file and the report, from a log, its bound templates, and the dump's columns.
-
-    `server`: the version that has loaded the dump. `refused`: templates to leave out, with the reason. Raises
-    InputError if the log has nothing to send, and what `values` raises.
-    """
+    """Write workload file and report; `refused`: templates to leave out, and why. Raises InputError."""
     log = replace(log, templates=tuple(map(_with_plain_lists, log.templates)))
     learner = Learner(values, _grown(bound, known), keep, known, inserted(log.templates, bound))
     statements = _statements(log.templates, bound, learner)
@@ -202,16 +199,13 @@ def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: 
             learner.shape(slot, binding, template.count)
             for slot, binding in zip(template.slots, one.slots, strict=True)
         )
-        labels = tuple(map(_label, template.slots, one.slots))
+        labels = tuple(
+            writing.name(to.column.name) if to.column else _LABELS.get(to.use, slot.kind)
+            for slot, to in zip(template.slots, one.slots, strict=True)
+        )
         numbers = numbered(template, one.slots, one.tables, learner.schema)
         statements.append(Statement(names[number], template, shapes, one.slots, one.outputs, labels, numbers))
     return statements
-
-
-def _label(slot: Slot, binding: Binding) -> str:
-    if binding.column is not None:
-        return writing.name(binding.column.name)
-    return {"table": TABLE_NUMBER, "limit": "limit"}.get(binding.use, slot.kind)
 
 
 def _unsent(template: Template, bound: Bound) -> str:

@@ -79,8 +79,8 @@ def learn(
         options = profiles.compile(combined, program.family, program.version).options
         observe(f"loading {dump.name}")
         template = dataset.template(program, options, [tables], cache_folder(), held)
-        place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
-        home = held.enter_context(workplace(place, loads=False))[0] / "0"
+        name = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
+        home = held.enter_context(workplace(name, loads=False))[0] / "0"
         template.copy_to(home)
         instance = held.enter_context(instances.start(program, home, options))
         schema = dataset.schema_of(instance, tables)
@@ -111,12 +111,9 @@ def learn(
         told = dict.fromkeys(warning.text for warning in template.told)
     notes = () if settings else unknown_flushing(fidelity)
     report = msgspec.structs.replace(report, warnings=(*report.warnings, *notes, *told))
+    concerns = tuple(judge.concerns(report, fidelity))
     outcome = LearnedWorkload(
-        format=3,
-        workload=str(out / WORKLOAD),
-        learned=report,
-        fidelity=fidelity,
-        concerns=tuple(judge.concerns(report, fidelity)),
+        format=3, workload=str(out / WORKLOAD), learned=report, fidelity=fidelity, concerns=concerns
     )
     files.write(out / REPORT, msgspec.json.format(msgspec.json.encode(outcome)).decode() + "\n")
     return outcome

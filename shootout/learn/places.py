@@ -36,11 +36,7 @@ class Statement:
 
 
 def strongest(sequence: LogSequence, statements: Sequence[Statement], schema: Schema) -> dict[Place, Link]:
-    """Find the best link of each slot that means something.
-
-    Servers number two tables in step as long as a transaction inserts a row into each: such keys
-    repeat only those of their own table.
-    """
+    """Find the best link of each slot that means something."""
 
     def statement_at(place: Place) -> Statement:
         return statements[sequence.statements[place[0]]]
@@ -56,6 +52,8 @@ def strongest(sequence: LogSequence, statements: Sequence[Statement], schema: Sc
         lists = any(statement_at(each).template.slots[each[1]].sizes for each in (link.place, link.source))
         if link.share >= LINKED_MIN and not lists:
             links[link.place] = link
+    # Servers number two tables in step as long as a transaction inserts a row into each: such keys repeat
+    # only those of their own table.
     first: dict[tuple[Place, str], Place] = {}  # by what a key repeats, and its column
     for place in sorted(links):
         link, own = links[place], numbers(place)
@@ -94,7 +92,6 @@ def blocks(statements: Sequence[int], links: Mapping[Place, Link]) -> list[Block
 
 
 def _repeated(statements: Sequence[int], links: Mapping[Place, Link], first: int, length: int) -> Block:
-    """The group of statements at `first`, as often as it is repeated."""
     repeat, constant = 1, frozenset[Place]()
     own, _ = _relations(links, first, first, length)
     while (at := first + repeat * length) + length <= len(statements):
@@ -185,14 +182,12 @@ class Places:
         steps: list[tuple[list[int], int]] = []
         for block in self.blocks:
             numbers = list(range(block.first, block.first + block.length))
-            if block.repeat == 1 and steps and steps[-1][1] == 1 and self._linked(block.first, steps[-1][0]):
+            sources = {link.of_statement for link in self.links.values() if link.statement == block.first}
+            if block.repeat == 1 and steps and steps[-1][1] == 1 and sources & {*steps[-1][0]}:
                 steps[-1][0].extend(numbers)
             else:
                 steps.append((numbers, block.repeat))
         return steps
-
-    def _linked(self, statement: int, others: Sequence[int]) -> bool:
-        return any(link.of_statement in others for link in self.links.values() if link.statement == statement)
 
     def _step_of(self, statement: int) -> int:
         return next(number for number, (statements, _) in enumerate(self.steps) if statement in statements)

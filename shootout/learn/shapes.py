@@ -119,7 +119,8 @@ class Learner:
         places = [(place, weight) for place, _, weight in ranked if place is not None]
         absent = [(literal, weight) for place, literal, weight in ranked if place is None]
         missing = sum(weight for _, weight in absent) / sum(weight for _, weight in weighed)
-        form = _form(slot, values)
+        form: Form = "number" if slot.kind == "number" else "text"
+        form = "bytes" if columns.is_bytes(values.type) else form
         fresh = bool(absent) and (_renews(binding) or (binding.use == "insert" and column.key))
         own = 0.0 if few else self._own(slot, binding, weighed, values, held)
         lengths = () if values.numeric else _lengths(absent, form)
@@ -254,12 +255,6 @@ def _renews(binding: Binding) -> bool:
 
 def _orders(values: Values) -> bool:
     return values.type in ("decimal", "float", "double", "date", "datetime", "timestamp", "time")
-
-
-def _form(slot: Slot, values: Values) -> Form:
-    if columns.is_bytes(values.type):
-        return "bytes"
-    return "number" if slot.kind == "number" else "text"
 
 
 def _is_structural(slot: Slot, binding: Binding, literals: Sequence[bytes]) -> bool:

@@ -43,7 +43,7 @@ def lines(
     yield from [f"Settings: {settings}"] if settings else _settings(plan.profile.settings, records)
     yield _time(plan, with_cells=results is not None)
     if results is not None and any(len(block.servers) > 1 for block in plan.blocks):
-        yield f"Loss that it can see: {_detectable(plan, results)}"
+        yield f"Detectable loss: {_detectable(plan, results)}"
 
 
 def _settings(name: str, records: Sequence[ServerRecord]) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _time(plan: Plan, *, with_cells: bool) -> str:
         return f"Time: at most {given} for {cells}"
     needed = figures.duration(schedule.needed_s(sampling, blocks))
     keys = ", ".join(block.key for block in first)
-    return f"Time: {given}; {cells} need about {needed}: first {keys}, then the others as far as time is left"
+    return f"Time: {given}; {cells} need about {needed}: first {keys}, the others if time allows"
 
 
 def _first(plan: Plan) -> Sequence[Block]:
@@ -107,7 +107,7 @@ def _detectable(plan: Plan, results: Path) -> str:
             spread = stats.Noise((noise.deviation(starts),), starts - 1)
             losses.append(-math.expm1(-power.detectable(spread, bar, policy, comparisons)))
     if not losses:
-        return "unknown yet, this runner has measured no A/A cell of these workloads"
+        return "unknown until this runner has measured A/A cells of these workloads"
     low, high = plain_percent(min(losses)), plain_percent(max(losses))
     some = "" if len(losses) == len(blocks) else f", {len(losses)} of {len(blocks)} blocks known"
     span = low if low == high else f"{low.removesuffix(' %')} to {high}"

@@ -12,7 +12,7 @@ from shootout.numbers import number
 from shootout.settings.differences import VariableDifference
 
 STEPS_MAX = 4  # of a plan in a sentence
-ITEMS_MAX = 3  # of a list
+ITEMS_MAX = 4  # of a list
 
 
 def plan(change: PlanChange) -> str:

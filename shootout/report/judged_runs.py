@@ -61,10 +61,7 @@ def whole(
 
 
 def against(path: Path, base: str | None, skip: Callable[[str], None] | None = None) -> Comparison:
-    """Compare a document's cells with those of `base` (default: each block's first); nothing is kept.
-
-    Raises InputError; `skip` as in `whole`.
-    """
+    """Compare a document's cells with those of `base`, and keep nothing; `skip` and errors as in `whole`."""
     return _compared(journal.read(path), Ledgers(path.parent, skip), base)
 
 

@@ -156,10 +156,7 @@ def _is_little(part: Cause, c: CellComparison) -> bool:
 
 
 def change_sentence(c: CellComparison) -> str:
-    """Say by how much a cell regressed or improved, and the evidence; empty for other verdicts.
-
-    Every place that names a change says this first.
-    """
+    """Say by how much a cell regressed or improved, and the evidence; empty for other verdicts."""
     if c.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return ""
     size, (metric, ratio) = decided_change(c), decisive(c) or ("", None)
@@ -183,7 +180,7 @@ def leading_causes(
 ) -> tuple[str, tuple[str, ...], str]:
     """Explain a change beside its evidence: a title, sentences, and the command that looks for more.
 
-    Explanations come first, after the statement that most of the change is in; without one, the likely
+    Explanations come first, after the kind of statement that explains most; without one, the likely
     causes. All are empty where the evidence is enough.
     """
     if explained := tuple(section.cause for section in sections if section.cause):
@@ -210,10 +207,7 @@ def cause(cause: Cause) -> str:
 
 
 def heads(comparison: Comparison) -> tuple[str, ...]:
-    """The servers compared with a base, in the run's order.
-
-    The run's base is no head, even in a block in which another server stands in for it.
-    """
+    """The servers compared with a base; the run's base is none, even where another stands in for it."""
     compared = [c for c in comparison.cells if c.cell != c.base]
     bases = {c.base.server for c in compared}
     base = next((server.label for server in comparison.header.servers if server.label in bases), None)

@@ -79,9 +79,8 @@ def suspects(
 ) -> list[str]:
     """NAME=VALUE: values that may explain a change, those that the servers themselves point at first.
 
-    Then what only the head has for its plans, and the base's values, those that are known to cost most first.
-    `planned`: plans changed, so what plans depend on comes first. `writes`: the load does; what only writing
-    can feel is left out of one that reads. `head`: its variables; None: only those that differ are known.
+    `planned`: plans changed, so what plans depend on comes next. `writes`: the load does; else what only
+    writing can feel is left out. `head`: its variables; None: only those that differ are known.
     """
     known = [*differences]
     of_base = {each.name: each.base for each in known if each.base is not None}
@@ -142,7 +141,6 @@ def _as_called(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, st
 
 
 def _alike(setting: Setting, base: Mapping[str, str], head: Mapping[str, str]) -> bool:
-    """Whether both servers behave the same; one without its variables may do so anyway."""
     theirs, own = setting.read(base), setting.read(head)
     if theirs is None or own is None:
         value = own if theirs is None else theirs
@@ -182,7 +180,6 @@ def called(name: str, *servers: ServerRecord) -> str:
 
 
 def _is_absence(name: str, then: SettingRecord | None, now: SettingRecord | None) -> bool:
-    """Whether one server lacks a setting, and behaves as with the other's value anyway."""
     values = [value for value in map(_value, (then, now)) if value is not None]
     return len(values) == 1 and name in SETTINGS and _is_built_in(SETTINGS[name], values[0])
 

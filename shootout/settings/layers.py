@@ -38,17 +38,13 @@ def name_of(run: str, added: str | None = None) -> str:
 
 
 def _parts(added: str | None) -> list[str]:
-    """Split at `+`; within a value it joins only what can be a part."""
     if added is None or os.path.isfile(added):  # noqa: PTH113 (Path's raises an error for a long text)
         return [] if added is None else [added]
     parts: list[str] = []
     profiles = {file.stem for file in DIRECTORY.glob("*.toml")}
     for text in added.split("+"):
-        if (
-            parts
-            and _VARIABLE.match(parts[-1])
-            and not (_adds(text) or text.startswith(ONLY) or text in profiles)
-        ):
+        is_part = _adds(text) or text.startswith(ONLY) or text in profiles
+        if parts and _VARIABLE.match(parts[-1]) and not is_part:
             parts[-1] += f"+{text}"
         else:
             parts.append(text)
@@ -60,7 +56,6 @@ def _adds(part: str) -> bool:
 
 
 def _one_option(text: str) -> SettingsProfile:
-    """Make the profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
     name, _, value = text.partition("=")
     options = placing.checked(f"@{text}", {name.strip(): value.strip()})
     if not options:
@@ -69,12 +64,10 @@ def _one_option(text: str) -> SettingsProfile:
 
 
 def _joined(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
-    """Both options; flags of optimizer_switch add to those below, as servers take them."""
-    below, above = (
-        next((option for option in options if variable(option) == SWITCH), "") for options in (lower, upper)
-    )
-    if not below or not above:
+    switches = [[option for option in options if variable(option) == SWITCH] for options in (lower, upper)]
+    if not all(switches):
         return lower | upper
+    below, above = (each[0] for each in switches)
     flags = ",".join(value.strip("'\"") for value in (lower[below], upper[above]))
     rest = {option: value for option, value in lower.items() if option != below}
     return rest | upper | {above: flags}

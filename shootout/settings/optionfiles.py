@@ -163,7 +163,6 @@ def placed(options: Iterable[str]) -> Iterator[str]:
 
 
 def _option(line: str) -> tuple[str, str]:
-    """Name and value, in the syntax of MySQL 3 and 4, too: set-variable = NAME=VALUE."""
     option, equals, value = map(str.strip, _UNCOMMENTED.findall(line)[0].partition("="))
     if variable(option) == "set_variable":
         option, equals, value = map(str.strip, value.partition("="))
@@ -171,7 +170,6 @@ def _option(line: str) -> tuple[str, str]:
 
 
 def _beside(file: Path, target: str) -> Path | None:
-    """The included file or folder below the folder of the file: itself, or its copy."""
     parts = PurePath(target.strip(" '\"").replace("\\", "/")).parts
     if ".." in parts:
         return None

@@ -22,10 +22,8 @@ def compare(
 ) -> tuple[tuple[SettingRecord, ...], tuple[Warning, ...]]:
     """Compare requested settings with the server's variables (empty before it runs).
 
-    Returns a record for each setting and option, and for defaults that may explain differences between
-    servers; and a warning for each that differs or is lacking, and for those that are left out. Options
-    without a variable cannot be checked, but servers refuse unknown options unless they start with
-    `loose-`.
+    Returns a record for each setting and option, and for defaults that may explain differences; and a warning
+    for each that differs, is lacking, or is left out. Options without a variable cannot be checked.
     """
     loose = {
         meant(option, value)[0]
@@ -102,7 +100,6 @@ def _matches(setting: Setting | None, wanted: str, actual: str) -> bool:
 
 
 def _defaults(effective: Mapping[str, str], beside: Collection[str]) -> Iterator[SettingRecord]:
-    """Records of all readable settings, of other notable variables, and of those that other servers set."""
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):
             yield SettingRecord(

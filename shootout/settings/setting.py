@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal, InvalidOperation, Overflow
+from functools import partial
 from pathlib import PurePath
 from typing import Literal, NamedTuple
 
@@ -148,16 +149,10 @@ def meant(option: str, value: str) -> tuple[str, str]:
     return turned["name"], "OFF" if (turned["off"] is None) == (value.strip() == "0") else "ON"
 
 
-def product(values: Sequence[str]) -> str:
-    """Multiply sizes and counts."""
-    return _combined(math.prod, values)
-
-
-def smallest(values: Sequence[str]) -> str:
-    """Choose the smallest value, which is the effective limit."""
-    return _combined(min, values)
-
-
 def _combined(combine: Callable[[list[int]], int], values: Sequence[str]) -> str:
     plain = [normalise(value) for value in values]
     return str(combine([int(value) for value in plain])) if all(map(str.isdecimal, plain)) else values[0]
+
+
+product = partial(_combined, math.prod)  # of sizes and counts
+smallest = partial(_combined, min)  # the effective limit

@@ -1,8 +1,7 @@
 """All settings that a profile can name: their meanings, and their options in each version of each family.
 
-A new version, family or setting needs a row here; the first matching row applies. Source: the server's own
-`--verbose --help` for versions in the catalogue (tests/nightly/settings/test_table.py), the manual's change
-history for all others.
+The first matching row applies. Source: the server's own `--verbose --help` for versions in the catalogue
+(tests/nightly/settings/test_table.py), the manual's change history for all others.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ _WITHOUT_POOL = (
 
 
 def _query_cache(values: Sequence[str]) -> str:
-    """The cache's size from its type and size: 0 if it is off."""
     kind, size = (normalise(value) for value in values)
     return "0" if kind == "0" else size
 

@@ -126,7 +126,6 @@ def _finding(finding: Finding) -> Row:
 
 
 def _footprint(comparison: SoakComparison) -> Topic | None:
-    """Compare the head's footprint with the base's."""
     if not comparison.footprint or comparison.base == comparison.head:
         return None
     rows = tuple(
@@ -188,7 +187,6 @@ def conditions(header: SoakHeader) -> str:
 
 
 def _value(kind: FindingKind, interval: Interval | None) -> Whole | None:
-    """A finding's value with its interval."""
     if interval is None:
         return None
     scale, places, unit, form = UNITS[kind]

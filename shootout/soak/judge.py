@@ -82,29 +82,22 @@ def judge(document: SoakDocument) -> SoakResult:
         pair = _common({name: by_server[name] for name in (base, head) if name in by_server})
         reason = next((f"{name}: {failed[name]}" for name in (base, head) if name in failed), "")
         long = {name: curve for name, curve in pair.items() if len(curve.tps) >= SECONDS_MIN}
-        judged = long.keys() == {base, head}
+        levels = {name: _levels(curve, confidence) for name, curve in long.items()}
+        others = {name: curve.gauges["others"] for name, curve in pair.items() if "others" in curve.gauges}
+        findings, loss = tuple[Finding, ...](), None
+        if long.keys() == {base, head}:
+            findings = compare(long[base] if heads else None, long[head], confidence, turns)
+            if turns:
+                loss = detectable(long[base], long[head], len(long[head].tps), confidence)
+        elif not reason:
+            reason = f"less than {SECONDS_MIN} s of load"
         comparisons.append(
             SoakComparison(
-                base=base,
-                head=head,
-                findings=(
-                    compare(long[base] if heads else None, long[head], confidence, turns) if judged else ()
-                ),
+                base=base, head=head, findings=findings, levels=levels, detectable=loss, reason=reason,
                 footprint=_footprint(document, base, head) if heads else (),
-                levels={name: _levels(curve, confidence) for name, curve in long.items()},
-                detectable=(
-                    detectable(long[base], long[head], len(long[head].tps), confidence)
-                    if judged and turns
-                    else None
-                ),
-                others={
-                    name: float(np.nanmean(seen))
-                    for name, curve in pair.items()
-                    if (seen := curve.gauges.get("others")) is not None
-                },
-                reason=reason if reason or judged else f"less than {SECONDS_MIN} s of load",
+                others={name: float(np.nanmean(seen)) for name, seen in others.items()},
             )
-        )
+        )  # fmt: skip
     return SoakResult(document=document, comparisons=tuple(comparisons))
 
 

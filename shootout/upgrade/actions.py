@@ -10,12 +10,12 @@ from shootout.count.values import CountChange, is_left_out
 from shootout.figures import counted
 from shootout.model.verdict import Verdict
 from shootout.report import commands
+from shootout.report.differing import listed
 from shootout.upgrade.configuration import does_not_start_with, is_kept, spoiled
 from shootout.upgrade.judge import Findings, place
 from shootout.upgrade.settable import end, instructions, settings_to_set
 
 LINES_MAX = 7
-NAMES_MAX = 4  # in a line
 
 
 def todo(found: Findings) -> Topic | None:
@@ -37,15 +37,15 @@ def _start(found: Findings) -> Iterator[str]:
     fates = found.document.options
     if stops := [spoiled(fate) for fate in fates if does_not_start_with(fate)]:
         them = "it" if len(stops) == 1 else "them"
-        yield f"Change or delete in my.cnf: {_names(stops)}. {found.new} does not start with {them}."
+        yield f"Change or delete in my.cnf: {listed(stops)}. {found.new} does not start with {them}."
     if renamed := [fate for fate in fates if fate.renamed]:
-        yield f"Rename in my.cnf: {_names([f'{fate.option} to {fate.renamed}' for fate in renamed])}."
+        yield f"Rename in my.cnf: {listed([f'{fate.option} to {fate.renamed}' for fate in renamed])}."
     data = found.document.data
     if data is not None and not data.started:
         yield f"Upgrade the data directory, on which {found.new} does not start as it is: {data.told[0]}"
     failures = found.counted.document.failures if found.counted else ()
     if lacks := [each.kind for each in failures if each.lacks and each.server == found.new]:
-        yield f"Rewrite: {found.new} does not know {_names(lacks)}."
+        yield f"Rewrite: {found.new} does not know {listed(lacks)}."
     if found.document.results:
         yield f"Compare the rows of {counted(len(found.document.results), 'statement')} that return others."
 
@@ -54,7 +54,7 @@ def _set(found: Findings) -> Iterator[str]:
     yield from settings_to_set(found)
     kept = [fate for fate in found.document.options if fate.told and is_kept(fate)]
     if told := [fate.option for fate in kept if not does_not_start_with(fate)]:
-        yield f"Replace in my.cnf before the next upgrade: {_names(told)}; {found.new} warns of them."
+        yield f"Replace in my.cnf before the next upgrade: {listed(told)}; {found.new} warns of them."
 
 
 def _look(found: Findings) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _look(found: Findings) -> Iterator[str]:
     planned = [change for change in lost if found.plan(change) == "changed"]
     if planned:
         dearest, *others = planned
-        more = f", and of {_names([each.kind for each in others])}" if others else ""
+        more = f", and of {listed([each.kind for each in others])}" if others else ""
         yield (
             f"Hint or rewrite {dearest.kind}: {instructions(dearest)}, its plan changed{more}; "
             f"{_tried(found, dearest)}."
@@ -95,14 +95,8 @@ def _open(found: Findings) -> Iterator[str]:
     if parts := (*found.missing, *found.unmeasured):
         missing = ", ".join(dict.fromkeys(parts))
         yield f"Measure what is missing, {missing}: {shlex.join([*asked, '--resume'])}"
-    counts = filter(None, (found.counted, found.restored))
-    failures = [each for count in counts for each in count.document.failures]
+    failures = found.counted.document.failures if found.counted else ()
     if left_out := {(each.workload, each.kind) for each in failures if is_left_out(each)}:
         more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
         was = f"(the budget was {document.budget_min:g} minutes)"
         yield f"Count the {counted(len(left_out), 'kind')} that were left out: {more} {was}."
-
-
-def _names(names: list[str]) -> str:
-    more = len(names) - NAMES_MAX
-    return ", ".join(names[:NAMES_MAX]) + (f" and {more} more" if more > 0 else "")

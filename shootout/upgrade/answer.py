@@ -61,26 +61,19 @@ def brief(found: Findings) -> Topic:
 
 def value(found: Findings) -> dict[str, object]:
     """The answer as JSON has it."""
+    document = found.document
     return {
-        "upgrade": found.document.upgrade,
-        "headline": headline(found),
+        "upgrade": document.upgrade, "headline": headline(found),
         "cells": [
             {"runner": run.header.runner.fingerprint, "settings": settings_of(run), "comparison": cell}
             for run, cell in found.cells
         ],
-        "statements": found.changes,
-        "plans": list(found.plans.values()),
-        "options": found.document.options,
-        "variables": found.variables,
-        "restorations": found.restorations,
+        "statements": found.changes, "plans": list(found.plans.values()), "options": document.options,
+        "variables": found.variables, "restorations": found.restorations,
         "timings": [{"setting": setting, "comparison": cell} for setting, cell in found.timings],
-        "losses": found.losses,
-        "worst": found.worst,
-        "explained": found.explained,
-        "data": found.document.data,
-        "results": found.document.results,
-        "left_out": found.document.left_out,
-    }
+        "losses": found.losses, "worst": found.worst, "explained": found.explained,
+        "data": document.data, "results": document.results, "left_out": document.left_out,
+    }  # fmt: skip
 
 
 # --- the answer in a sentence ------------------------------------------------------------------------
@@ -258,7 +251,6 @@ def _plans(found: Findings) -> Topic | None:
 
 
 def _accesses(change: PlanChange) -> tuple[str, ...]:
-    """Say how each plan comes to its rows, or what it does with the tables, if that is what changed."""
     plans = (change.base, change.head)
     said = tuple(map(differing.access, plans))
     if len(set(said)) > 1:

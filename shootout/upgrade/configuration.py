@@ -30,9 +30,7 @@ _ALWAYS = re.compile(
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
 _UNKNOWN = re.compile(r"unknown (?:variable|option)", re.IGNORECASE)
-_UPGRADE = re.compile(
-    r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE
-)  # the program that repairs system tables
+_UPGRADE = re.compile(r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE)  # it repairs system tables
 _TUPLE = re.compile(r"""\(\d+, (?P<mark>['"])(?P<said>.*)(?P=mark)\)""")  # an error of a client
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
@@ -51,8 +49,7 @@ class Probe:
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:
     """Initialise and start an empty server with these options; one that it dies of is left out the next time.
 
-    Only the modes that it lacks are left out of `sql_mode`. A server may ignore what it does not know:
-    `loose`. Call this from the main thread. Raises MeasureError where nothing can be blamed.
+    Of `sql_mode`, only the modes that it lacks. Raises MeasureError where nothing can be blamed.
     """
     given = dict(options)
     refused: dict[str, str] = {}
@@ -289,7 +286,6 @@ def _names(text: str, word: str) -> bool:
 
 
 def _quotes(text: str, value: str) -> bool:
-    """Whether a message quotes one of an option's values, which is a word and no switch."""
     return any(
         f"'{word}'" in text
         for word in _modes(value)

@@ -278,7 +278,6 @@ class Findings:
         )  # fmt: skip
 
     def _plans_restored(self, counted: CountComparison, label: str) -> Iterator[PlanChange]:
-        """The changed plans that are the old server's again in a trial."""
         for (workload, kind), change in self.plans.items():
             tried = counted.document.plans.get(workload, ())
             again = plan_changes.compared((change.base, *tried), self.old, label)
@@ -314,7 +313,6 @@ class Findings:
         )
 
     def _left(self, label: str) -> Mapping[tuple[str, str], CountChange]:
-        """The kinds of a trial beside the old server without the same features."""
         if self.restored is None or OFF not in self.document.trials:
             return {}
         of_trial = kinds(counts.compare(self.restored.document, OFF), label)

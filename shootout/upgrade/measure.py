@@ -1,7 +1,6 @@
 """Answers an upgrade part by part; the document is written after each, so that a cut costs one part.
 
-Settings, the data directory, statements and results need no quiet machine, and come first. Time comes last,
-with the workloads that changed most in their statements first.
+What needs no quiet machine comes first. Time comes last, with the workloads whose statements changed most.
 """
 
 from __future__ import annotations
@@ -217,7 +216,6 @@ class _Session:
     def _count(
         self, plan: Plan, part: Literal["statements", "restoring"], only: Collection[tuple[str, str]] = ()
     ) -> Path:
-        """Count within the part's share, from where a cut left it. Each start is kept."""
         name = getattr(self.document, part)
         before = COUNTS.read(self.results / name) if name else None
         return counting.measure(
@@ -253,7 +251,6 @@ class _Session:
         self._time_settings()
 
     def _time_settings(self) -> None:
-        """Measure a loss in throughput with the old values that act by time, in one block."""
         loss, suspects = judge.read(self.document, self.results).time_suspects
         if loss is None or self.document.timed:
             return
@@ -293,7 +290,6 @@ class _Session:
         return question.settings_file(self.document, self.results, label)
 
     def _workloads(self) -> str:
-        """The user's workload, then those of the profile, the ones whose statements changed most first."""
         chosen = {"workloads": self.document.workloads} if self.document.workloads else {}
         known = [record.written for record in self._plan(PROFILE, **chosen).records]
         changed = judge.read(self.document, self.results).changes_of_workloads

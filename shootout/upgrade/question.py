@@ -142,7 +142,7 @@ def require(document: UpgradeDocument, profile: str, written: Sequence[Path]) ->
     cache_folder()  # may be out of reach
     for path in written:
         with files.writing(path):
-            files.require_writable(path)
+            (files.require_folder if path.is_dir() else files.require_writable)(path)
     for text in document.references:
         _require_server(text)
     if document.workload or document.workloads:

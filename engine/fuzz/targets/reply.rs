@@ -2,8 +2,7 @@
 
 #![no_main]
 
-use _engine::packet::Malformed;
-use _engine::wire::{Outcome, Read, Reply, Request};
+use _engine::wire::{Ended, Outcome, Read, Reply, Request};
 use libfuzzer_sys::fuzz_target;
 use shootout_fuzz::{Input, within};
 
@@ -14,7 +13,7 @@ const MEMORY_OF_ROW: usize = 32 * 1024;
 const OK: &[u8] = &[7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0];
 
 /// The reply's outcome, and the columns read from its first row.
-type Seen = (Result<Option<Outcome>, Malformed>, Option<Vec<Read>>);
+type Seen = (Ended, Option<Vec<Read>>);
 
 fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::of(data, 1) else { return };
@@ -40,10 +39,7 @@ fn read<'a>(reply: &mut Reply, pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
     (end, reply.take_row())
 }
 
-fn read_to_end<'a>(
-    reply: &mut Reply,
-    pieces: impl Iterator<Item = &'a [u8]>,
-) -> Result<Option<Outcome>, Malformed> {
+fn read_to_end<'a>(reply: &mut Reply, pieces: impl Iterator<Item = &'a [u8]>) -> Ended {
     let mut outcome = None;
     for piece in pieces {
         outcome = reply.feed(piece)?;

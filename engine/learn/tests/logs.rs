@@ -315,6 +315,9 @@ fn transactions_are_what_begins_and_ends() {
         (&json!("rollback"), &json!("commit"))
     );
     assert_eq!(log["abandoned"], 1); // SELECT 4
+    // A savepoint may be named by a string.
+    let named = slow(alone(&["BEGIN", "SAVEPOINT a", "COMMIT", "BEGIN", "SAVEPOINT \"b\"", "COMMIT"]));
+    assert_eq!(counts(&learned(named.as_bytes())), [("SAVEPOINT s1", 2)]);
     // Each takes 1 ms; the gaps in transactions have 1 ms.
     assert_eq!(log["think_s"], 0.001);
     assert_eq!((&log["statements"], &log["transactions"]), (&json!(13), &json!(8)));
@@ -423,12 +426,6 @@ fn a_general_log_loses_nothing() {
     let log = learned(texts.iter().map(line).collect::<String>().as_bytes());
     assert_eq!(sequences(&log), [(vec![0], 1, false), (vec![0], 1, true)]);
     assert_eq!((lost(&log), &log["abandoned"]), ((0, 0), &json!(2)));
-}
-
-#[test]
-fn a_savepoint_may_be_named_by_a_string() {
-    let log = slow(alone(&["BEGIN", "SAVEPOINT a", "COMMIT", "BEGIN", "SAVEPOINT \"b\"", "COMMIT"]));
-    assert_eq!(counts(&learned(log.as_bytes())), [("SAVEPOINT s1", 2)]);
 }
 
 #[test]
@@ -554,6 +551,10 @@ fn what_cannot_be_read_is_counted() {
         (counts(&log).len(), left_out(&log)),
         (1, vec![("more than 1000 values outside of lists", 1)])
     );
+    let log = slow(alone(&["SELECT 1", "throttle:          5 'index not used' warning(s) suppressed."]));
+    let log = learned(log.as_bytes());
+    let suppressed = ("suppressed by log_throttle_queries_not_using_indexes", 5);
+    assert_eq!((counts(&log), left_out(&log)), (vec![("SELECT ?", 1)], vec![suppressed]));
     let latin = slow(alone(&["SELECT ~"]))
         .into_bytes()
         .iter()
@@ -639,12 +640,4 @@ fn a_sample_of_statements_has_no_transactions_and_one_of_sessions_has() {
         );
     }
     assert_eq!(learned(MARIADB.as_bytes())["sampled"], 1);
-}
-
-#[test]
-fn what_a_server_suppressed_is_left_out() {
-    let log = slow(alone(&["SELECT 1", "throttle:          5 'index not used' warning(s) suppressed."]));
-    let log = learned(log.as_bytes());
-    assert_eq!(counts(&log), [("SELECT ?", 1)]);
-    assert_eq!(left_out(&log), [("suppressed by log_throttle_queries_not_using_indexes", 5)]);
 }

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use _engine::address::Address;
-use _engine::connection::{Failure, Target};
+use _engine::connection::{Result, Target};
 use _engine::engine::Engine;
 use _engine::lane::{Course, Tally};
 use _engine::login::Account;
@@ -316,7 +316,7 @@ pub fn connect(engine: &mut Engine, server: &Server, connections: usize) {
 pub const COURSE: Course = Course { ramp: Duration::ZERO, window: WINDOW, transactions: None };
 
 /// A slice of the engine's first server, which must end soon.
-pub fn run(engine: &mut Engine, window: Duration, timeout: Duration) -> Result<Tally, Failure> {
+pub fn run(engine: &mut Engine, window: Duration, timeout: Duration) -> Result<Tally> {
     let began = Instant::now();
     let result = engine.slice(0, Course { window, ..COURSE }, timeout, &|| began.elapsed() < SOON);
     assert!(began.elapsed() < SOON, "{result:?}");
@@ -330,17 +330,12 @@ pub fn run_once(
     connections: usize,
     window: Duration,
     timeout: Duration,
-) -> Result<Tally, Failure> {
+) -> Result<Tally> {
     let mut engine = Engine::new(program, 1, 1);
     connect(&mut engine, server, connections);
     run(&mut engine, window, timeout)
 }
 
-pub fn one_slice(
-    program: Program,
-    server: &Server,
-    connections: usize,
-    timeout: Duration,
-) -> Result<Tally, Failure> {
+pub fn one_slice(program: Program, server: &Server, connections: usize, timeout: Duration) -> Result<Tally> {
     run_once(program, server, connections, WINDOW, timeout)
 }

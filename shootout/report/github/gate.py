@@ -59,10 +59,7 @@ def _has(pull: Record, label: str) -> bool:
 
 
 def _another_has(run: Run, head: str) -> bool:
-    """Whether another pull request of this commit has the label: a check belongs to the commit.
-
-    GitHub's list of a commit's pull requests lacks those of forks.
-    """
+    """Whether another pull request of this commit has the label; GitHub's list of a commit's lacks forks'."""
     pulls = list(run.api.entries("pulls?state=open"))
     return any(each["head"]["sha"] == head and _has(each, run.inputs["label"]) for each in pulls)
 
@@ -101,10 +98,7 @@ def _check_fork(run: Run, *, reviewed: bool) -> None:
 
 
 def _merge(run: Run, number: str, head: str) -> Answer:
-    """Return the commits that all jobs take.
-
-    GitHub merges some time after a push, and has an earlier merge until then.
-    """
+    """Return the commits that all jobs take; for a while after a push GitHub has an earlier merge."""
     merged = "" if run.inputs["pull"] else run.environment["GITHUB_SHA"]
     into = (run.of_event("pull_request").get("base") or {}).get("ref", "")
     for seconds in (*PAUSES_S, 0):

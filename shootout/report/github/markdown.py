@@ -18,10 +18,7 @@ _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
 
 
 def comment(summaries: Iterable[str], into: str, link: str | None = None) -> str:
-    """A pull request's comment: all runs' summaries, truncated to GitHub's limit.
-
-    `into`: the branch that it is to be merged into; `link`: the report.
-    """
+    """Write a pull request's comment: all runs' summaries, cut to GitHub's limit; `into`: its base branch."""
     text = "\n".join([MARKER, *summaries])
     if len(text) > COMMENT_MAX:
         text = (

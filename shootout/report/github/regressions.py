@@ -106,10 +106,7 @@ def _both(
 
 
 def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
-    """The figures per transaction whose ratio to the anchor's changed most between two runs.
-
-    Without what background threads also count: it changes with the throughput.
-    """
+    """The figures per transaction that changed most beside the anchor's, without background threads' work."""
     old, new = _ratios(then), _ratios(now)
     changes = {what: math.log(new[what] / old[what]) for what in new if what in old}
     largest = sorted(changes, key=lambda what: -abs(changes[what]))[:WORK_MAX]

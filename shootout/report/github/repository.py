@@ -59,10 +59,7 @@ class Repository:
         return not seen or any(name.startswith(".github/") for name in names)
 
     def comment(self, number: int, marker: str, text: Callable[[str], str]) -> Record:
-        """Create or replace the one comment under `marker`.
-
-        `text` is given what it says so far, and returns what it is to say.
-        """
+        """Create or replace the one comment under `marker`; `text` makes it from what it says so far."""
         path = f"issues/{number}/comments"
         ours = next((each for each in self.api.entries(path) if is_ours(each, marker)), None)
         body = text(ours["body"] if ours else "")

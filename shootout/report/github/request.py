@@ -18,10 +18,7 @@ _VALUE = re.compile(r"[A-Za-z0-9._+:/@,=#-]+")
 
 
 def answer(run: Run) -> Answer:
-    """Say for request.yml what will be measured; empty if a comment asks for nothing.
-
-    Raises InputError.
-    """
+    """Say for request.yml what will be measured; empty if a comment asks for nothing. Raises InputError."""
     comment, number = run.event["comment"], run.event["issue"]["number"]
     author, words = comment["user"]["login"], comment["body"].partition("\n")[0].split()
     if words[:1] != ["/shootout"] or re.fullmatch("[A-Za-z0-9_-]+", author) is None:  # apps have other names

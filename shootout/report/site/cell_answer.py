@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -65,6 +65,10 @@ DOTS = (
     "grey band is the margin."
 )
 GAPS = "Starts are numbered over the whole run; those not listed measured other cells, or were not steady."
+MEANS = (
+    "Base and head are means over starts; a change comes from the starts' own changes, so their quotient may "
+    "differ."
+)
 Starts = tuple[tuple[int, Samples], ...]
 
 
@@ -76,13 +80,9 @@ class Evidence:
     c: CellComparison
 
     @property
-    def cell(self) -> Cell:
-        return self.c.cell
-
-    @property
     def base(self) -> Cell | None:
         """The cell it is compared with; None if it is a base itself."""
-        return None if self.cell == self.c.base or self.c.base not in self.run.cells else self.c.base
+        return None if self.c.cell == self.c.base or self.c.base not in self.run.cells else self.c.base
 
     @cached_property
     def both(self) -> tuple[tuple[Series, Starts, CellFigures | None], ...]:
@@ -90,7 +90,7 @@ class Evidence:
         sides = [(self.base, self.c.base_figures)] if self.base else []
         return tuple(
             (self.run.series[cell.server], self.run.samples(cell), of)
-            for cell, of in (*sides, (self.cell, self.c.figures))
+            for cell, of in (*sides, (self.c.cell, self.c.figures))
         )
 
     @property
@@ -146,12 +146,12 @@ def placed(topics: tuple[Topic, ...]) -> Iterator[tuple[str, Topic]]:
 
 
 def _failure(of: Evidence) -> Topic | None:
-    failures = [(f"Start {failure.start}", failure.reason) for failure in of.run.failures(of.cell)]
+    failures = [(f"Start {failure.start}", failure.reason) for failure in of.run.failures(of.c.cell)]
     if not failures and "\n" in of.c.reason:
         failures = [("Why", of.c.reason)]
     if not failures:
         return None
-    details = tuple(Detail(title, ((of.cell.server, reason),), open=True) for title, reason in failures)
+    details = tuple(Detail(title, ((of.c.cell.server, reason),), open=True) for title, reason in failures)
     return Topic("Failure", details=details)
 
 
@@ -203,22 +203,37 @@ def _metrics(of: Evidence) -> Topic | None:
     said = []
     if detectable is not None:
         said = [f"Four out of five such runs would have flagged a loss of {percents(detectable)} or more."]
+    heads = [_measured(of, each) for each in c.metrics]
+    rows = tuple(map(_metric, c.metrics, heads))
+    printed = [factor(each.ratio) if each.ratio else None for each in c.metrics]
+    quotients = [head / each.base if each.base else 0.0 for each, head in zip(c.metrics, heads, strict=True)]
+    if any(by and str(replace(by, value=q)) != str(by) for by, q in zip(printed, quotients, strict=True)):
+        said.append(MEANS)
     columns = ("metric", "base", "head", "change", "interval", "p")
     caption = "Latencies, and cost per transaction; p is corrected for the number of metrics"
     return Topic(
         "Changes by metric",
         tuple(said),
-        (Table(columns, tuple(map(_metric, c.metrics)), caption, sortable=True),) if c.metrics else (),
+        (Table(columns, rows, caption, sortable=True),) if rows else (),
     )
 
 
-def _metric(each: MetricComparison) -> tuple[Field, ...]:
+def _measured(of: Evidence, metric: MetricComparison) -> float:
+    """The head's mean over starts, which the comparison's estimate is not."""
+    _, starts, figures_ = of.both[-1]
+    source, left_out = metrics.BY_NAME[metric.name].source, figures_.left_out if figures_ else ()
+    values = [source(samples) for start, samples in starts if start not in left_out] if source else []
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else metric.head
+
+
+def _metric(each: MetricComparison, head: float) -> tuple[Field, ...]:
     metric = metrics.BY_NAME[each.name]
     unit, scale = ("µs", 1e6) if each.name == "server_cpu" else UNITS[metric.unit]
     title = f"{metric.title}, background included" if metric.background else metric.title
     judged = None if each.ratio is None else factor(each.ratio)
     return (
-        f"{title}, {unit}" if unit else title, *beside(each.base * scale, each.head * scale, seen=SEEN / 10),
+        f"{title}, {unit}" if unit else title, *beside(each.base * scale, head * scale, seen=SEEN / 10),
         judged, judged and Range(judged), figures.p_value(each.p_value),
     )  # fmt: skip
 
@@ -327,8 +342,10 @@ def _table(of: Evidence, first: str, rows: list[Row], caption: str) -> Table:
 def _costs(of: Evidence) -> Topic | None:
     if of.c.figures is None:
         return None
-    rows = _compared(of, lambda f: {
+    judged = {metric.name for metric in of.c.metrics}
+    rows = _compared(of, lambda f: ({} if "server_cpu" in judged else {
         SERVER_CPU: None if f.server_cpu_s is None else f.server_cpu_s * 1e6,
+    }) | {
         "client CPU, µs": f.client_cpu_s * 1e6,
         "reads": f.reads,
         "writes": f.writes,
@@ -362,7 +379,7 @@ def _counters(of: Evidence) -> Topic | None:
 
 
 def _settings(of: Evidence) -> Topic:
-    here = of.run.servers[of.cell.server]
+    here = of.run.servers[of.c.cell.server]
     base = of.run.servers[of.base.server] if of.base else here
     theirs = {setting.name: setting.effective for setting in base.settings}
     others = [
@@ -381,7 +398,7 @@ def _settings(of: Evidence) -> Topic:
 
 
 def _machine(of: Evidence) -> Topic | None:
-    runner = of.run.document.header.runner_of(of.cell)
+    runner = of.run.document.header.runner_of(of.c.cell)
     if runner is None or len(of.run.machines) == 1:
         return None
     fingerprint = Link(runner.fingerprint, runner_page(runner.fingerprint))
@@ -391,5 +408,5 @@ def _machine(of: Evidence) -> Topic | None:
 def _again(of: Evidence) -> Topic | None:
     if of.c.verdict is Verdict.REGRESSED:
         return None
-    command = commands.measure_again(of.run.document.header, of.c.base.server, of.cell)
+    command = commands.measure_again(of.run.document.header, of.c.base.server, of.c.cell)
     return Topic("Measure it again", commands=(command,))

@@ -26,22 +26,20 @@ T = TypeVar("T")
 
 
 def looks(runs: Iterable[Sequence[ServerRecord]]) -> dict[str, int]:
-    """Number all measured servers of a site, by family and version; a number has a colour and a pattern.
+    """Number all measured servers of a site; a number has a colour and a pattern. `runs`: the oldest first.
 
-    Servers of one run have different colours as far as these suffice, grey last.
+    A run numbers its new servers by family and version; later runs change no look. Servers of one run have
+    different colours as far as these suffice, grey last.
     """
-    records: dict[str, ServerRecord] = {}
-    beside: defaultdict[str, set[str]] = defaultdict(set)
-    for servers in runs:
-        here = {server.label: server for server in servers if not server.absent}
-        records |= here
-        for label in here:
-            beside[label].update(here)
     found: dict[str, int] = {}
-    for label in sorted(records, key=lambda label: (records[label].family, version(records[label]), label)):
-        near = {found[other] % COLOURS for other in beside[label] if other in found}
-        colours = {*range(1, COLOURS)} - near or {0} - near or range(COLOURS)
-        found[label] = next(n for n in count(1) if n not in found.values() and n % COLOURS in colours)
+    for servers in runs:
+        here = [server for server in servers if not server.absent]
+        for server in sorted(here, key=lambda server: (server.family, version(server), server.label)):
+            if server.label not in found:
+                near = {found[other.label] % COLOURS for other in here if other.label in found}
+                colours = {*range(1, COLOURS)} - near or {0} - near or range(COLOURS)
+                free = (n for n in count(1) if n not in found.values() and n % COLOURS in colours)
+                found[server.label] = next(free)
     return found
 
 

@@ -88,14 +88,6 @@ class Table:
     changes: tuple[Change, ...]
 
     @property
-    def id(self) -> str:
-        return f"t{self.threads}"
-
-    @property
-    def runs(self) -> int:
-        return len({point.run for series in self.series for point in series.points})
-
-    @property
     def chart(self) -> Chart:
         return chart(self.series, self.styles, self.changes)
 

@@ -79,10 +79,6 @@ class Run:
     def available_heads(self) -> tuple[str, ...]:
         return tuple(label for label in self.series if label in self.heads)
 
-    def bases(self, head: str) -> tuple[str, ...]:
-        """The servers that a head is compared with: one, unless that one was missing in a block."""
-        return tuple(dict.fromkeys(c.base.server for c in self.judged if c.cell.server == head))
-
     @cached_property
     def judged(self) -> tuple[CellComparison, ...]:
         return wording.worst_first([*filter(wording.needs_verdict, self.comparison.cells)])

@@ -71,10 +71,6 @@ class RunnerPage(Page):
     def policy(self) -> Policy:
         return self.shares[0].judged.comparison.policy
 
-    @property
-    def kernels(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(share.runner.kernel for share in self.shares))
-
     @cached_property
     def entries(self) -> tuple[LedgerEntry, ...]:
         return tuple(entry for share in reversed(self.shares) for entry in share.aa_entries)

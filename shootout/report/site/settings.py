@@ -42,14 +42,6 @@ class SettingRow:
         return differing if len({record and record.effective for record in self.records}) > 1 else same
 
     @property
-    def requested(self) -> tuple[str | None, ...]:
-        return tuple(dict.fromkeys(record.requested for record in self.recorded))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(r.note for r in self.recorded if r.note and not r.lacking))
-
-    @property
     def variables(self) -> tuple[str, ...]:
         """Its variables, if they have the same names in all versions."""
         names = {record.variables for record in self.recorded if record.variables}

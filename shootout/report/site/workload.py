@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from shootout.chart import Chart
 from shootout.model.run import FLUSH_S, FLUSHES
-from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Verdict
+from shootout.model.verdict import CellComparison, CellFigures
 from shootout.report.site import charts
 from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet
@@ -29,23 +28,10 @@ class WorkloadPage(RunPage):
         return self.set.page
 
     @property
-    def name(self) -> str:
-        return self.set.workload
-
-    @cached_property
-    def failed(self) -> tuple[CellComparison, ...]:
-        return tuple(c for c in self.set.cells if c.verdict is Verdict.FAILED)
-
-    @property
     def panel(self) -> Chart | None:
         """Its servers by version; None with fewer than two heads."""
         standing = self.run.standing
         return standing.panels.get((self.set.workload, self.set.dataset)) if standing else None
-
-    @property
-    def curves(self) -> tuple[CurveComparison, ...]:
-        key = (self.set.workload, self.set.dataset)
-        return tuple(c for c in self.run.comparison.curves if (c.workload, c.dataset) == key)
 
     @property
     def measured(self) -> tuple[CellComparison, ...]:

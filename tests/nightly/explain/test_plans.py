@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,106 @@ from shootout.measure import execution_plans, statements
 from shootout.model.execution_plan import ExecutionPlan, PlanChange
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
-from tests.support.explain import provoked
-from tests.support.explain.provoked import BIG, OPTIONS, SCHEMA
 from tests.support.runs import HEAD, a_tree
 
 pytest_plugins = ["tests.support.runs"]
 
-CASES = provoked.cases_for((8, 0))
+SCHEMA = "planned"
+OPTIONS = {"innodb-buffer-pool-size": "64M", "innodb-log-file-size": "16M", "performance-schema": "OFF"}
+BIG = f"{SCHEMA}.big"
+_DIGITS = " UNION ALL ".join(f"SELECT {digit} AS d" for digit in range(10))
+TABLES = (
+    f"CREATE DATABASE {SCHEMA}",
+    f"CREATE TABLE {BIG} (id INT PRIMARY KEY, k INT, j INT, c CHAR(60), KEY k (k), KEY j (j))",
+    f"CREATE TABLE {SCHEMA}.small (id INT PRIMARY KEY, big_id INT, v INT, KEY big_id (big_id))",
+    f"CREATE TABLE {SCHEMA}.sparse (id INT PRIMARY KEY, r INT, g INT, f INT, KEY r (r), KEY g (g))",
+    f"INSERT INTO {BIG} SELECT id, id % 500, id % 700, 'x'"
+    " FROM (SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d AS id"
+    f" FROM ({_DIGITS}) a, ({_DIGITS}) b, ({_DIGITS}) c, ({_DIGITS}) e) numbers",
+    f"INSERT INTO {SCHEMA}.small SELECT id, id * 7, id % 20 FROM {BIG} WHERE id < 200",
+    f"INSERT INTO {SCHEMA}.sparse SELECT id, IF(id < 100, id, NULL), id % 500, 0 FROM {BIG}",
+    f"ALTER TABLE {BIG} FORCE",  # as large as after a change that is undone
+    f"CREATE VIEW {SCHEMA}.seen AS SELECT k, j, c FROM {BIG}",
+)
+_PADS = [f"pad{number}" for number in range(6)]
+_ADDED = ", ".join(f"ADD COLUMN {pad} CHAR(250) NOT NULL DEFAULT 'x'" for pad in _PADS)
+_REMOVED = ", ".join(f"DROP COLUMN {pad}" for pad in _PADS)
+_LONG_LIST = ", ".join(map(str, range(0, 400, 2)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A statement, what changes its plan, and what undoes that; each may be several statements."""
+
+    sql: str
+    change: tuple[str, ...]
+    undo: tuple[str, ...]
+
+
+def _switched(sql: str, switch: str, value: str = "off") -> Case:
+    back = "on" if value == "off" else "off"
+    return Case(
+        sql,
+        (f"SET GLOBAL optimizer_switch='{switch}={value}'",),
+        (f"SET GLOBAL optimizer_switch='{switch}={back}'",),
+    )
+
+
+CASES = {
+    "an index dropped": Case(
+        "SELECT c FROM big WHERE k = 77",
+        (f"ALTER TABLE {BIG} DROP INDEX k",),
+        (f"ALTER TABLE {BIG} ADD INDEX k (k)",),
+    ),
+    "an index invisible": Case(
+        "SELECT c FROM big WHERE j = 77",
+        (f"ALTER TABLE {BIG} ALTER INDEX j INVISIBLE",),
+        (f"ALTER TABLE {BIG} ALTER INDEX j VISIBLE",),
+    ),
+    "a covering index": Case(
+        "SELECT c FROM big WHERE k = 78",
+        (f"ALTER TABLE {BIG} ADD INDEX kc (k, c)",),
+        (f"ALTER TABLE {BIG} DROP INDEX kc",),
+    ),
+    "an index forced by a view": Case(
+        "SELECT c FROM seen WHERE k = 5 AND j BETWEEN 5 AND 100",
+        (f"ALTER VIEW {SCHEMA}.seen AS SELECT k, j, c FROM {BIG} FORCE INDEX (j)",),
+        (f"ALTER VIEW {SCHEMA}.seen AS SELECT k, j, c FROM {BIG}",),
+    ),
+    "a list too long for the range optimizer": Case(
+        f"SELECT c FROM big WHERE id IN ({_LONG_LIST})",
+        ("SET GLOBAL range_optimizer_max_mem_size = 1000",),
+        ("SET GLOBAL range_optimizer_max_mem_size = DEFAULT",),
+    ),
+    "statistics without NULLs": Case(
+        "SELECT COUNT(f) FROM small JOIN sparse ON sparse.r = small.v AND sparse.g = small.id",
+        ("SET GLOBAL innodb_stats_method = 'nulls_ignored'", f"ANALYZE TABLE {SCHEMA}.sparse"),
+        ("SET GLOBAL innodb_stats_method = 'nulls_equal'", f"ANALYZE TABLE {SCHEMA}.sparse"),
+    ),
+    "a histogram": Case(
+        "SELECT COUNT(*) FROM big JOIN sparse ON sparse.id = big.id"
+        " WHERE f = 1 AND c BETWEEN 'x' AND 'z' AND c > 'a'",
+        (f"ANALYZE TABLE {SCHEMA}.sparse UPDATE HISTOGRAM ON f",),
+        (f"ANALYZE TABLE {SCHEMA}.sparse DROP HISTOGRAM ON f",),
+    ),
+    "larger rows": Case(
+        "SELECT c FROM big WHERE k BETWEEN 100 AND 190",
+        (f"ALTER TABLE {BIG} {_ADDED}", f"ALTER TABLE {BIG} FORCE"),
+        (f"ALTER TABLE {BIG} {_REMOVED}", f"ALTER TABLE {BIG} FORCE"),
+    ),
+    "index condition pushdown": _switched(
+        "SELECT c FROM big WHERE k BETWEEN 5 AND 9 AND k % 2 = 1", "index_condition_pushdown"
+    ),
+    "multi-range read": _switched("SELECT c FROM big WHERE j BETWEEN 5 AND 9", "mrr_cost_based"),
+    "index merge": _switched("SELECT c FROM big WHERE k = 5 OR j = 6", "index_merge"),
+    "derived merge": _switched("SELECT * FROM (SELECT id, v FROM small) d WHERE v = 3", "derived_merge"),
+    "semijoin": _switched("SELECT c FROM big WHERE id IN (SELECT big_id FROM small)", "semijoin"),
+    "materialization": _switched("SELECT c FROM big WHERE k NOT IN (SELECT v FROM small)", "materialization"),
+    "join buffers": _switched("SELECT COUNT(*) FROM small a JOIN small b ON a.v = b.v", "block_nested_loop"),
+    "clustered order of an index": _switched(
+        "SELECT id FROM big WHERE k = 5 AND id BETWEEN 5 AND 900", "use_index_extensions"
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +121,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     tree, home = a_tree(HEAD), tmp_path_factory.mktemp("planned") / "instance"
     instances.initialise(tree, home, OPTIONS)
     with instances.start(tree, home, OPTIONS) as running:
-        for sql in provoked.TABLES:
+        for sql in TABLES:
             running.query(sql)
         yield running
 

@@ -71,13 +71,6 @@ def test_disturbances_are_no_difference_and_seldom_hide_a_step() -> None:
     assert np.mean(hits) >= 0.5  # as they are: 0.03
 
 
-def test_in_turns_a_machine_that_drifts_is_no_difference() -> None:
-    generator = np.random.default_rng(10)
-    pairs = [in_turns(generator, SECONDS) for _ in range(PAIRS)]
-    alarms = [kind for pair in pairs for kind in decided(judged(*pair, turns=True))]
-    assert len(alarms) <= 0.05 * PAIRS
-
-
 def test_the_detectable_loss_is_found_in_four_of_five() -> None:
     generator = np.random.default_rng(12)
     hits = []

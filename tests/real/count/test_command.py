@@ -133,32 +133,8 @@ def test_a_document_is_judged_again(counted: Counted, lab: Lab) -> None:
     assert change["verdict"] == "improved"
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--base", BASE, "--head", "dsn:mysql://u@localhost"), "only a program on this machine"),
-        (("--base", BASE), "expected --base REF and --head REF"),
-        ((), "expected --base REF and --head REF"),
-        (("--base", BASE, "--head", "nonsense"), "nonsense"),
-    ],
-)
-def test_bad_input_is_one_message(options: tuple[str, ...], words: str, lab: Lab, tmp_path: Path) -> None:
-    done = lab.run(SHOOTOUT, "count", *options, "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_history_has_a_line_for_each_kind(counted: Counted, lab: Lab) -> None:
     done = lab.run(SHOOTOUT, "history", "--results", str(counted.out / "results"), "--json")
     assert done.returncode == 0, done.stderr
     assert ("index_update", "more") in [(each["kind"], each["server"]) for each in json.loads(done.stdout)]
     assert "index_update" in lab.run(SHOOTOUT, "history", "--results", str(counted.out / "results")).stdout
-
-
-def test_a_count_needs_no_page(counted: Counted, lab: Lab, tmp_path: Path) -> None:
-    (tmp_path / "site").touch()
-    done = lab.run(SHOOTOUT, "merge", str(counted.file), "--out", str(tmp_path))
-    assert done.returncode == counted.done.returncode == 1, done.stderr
-    assert done.stderr == f"shootout: left out: {tmp_path}/site: cannot write the site: File exists\n"
-    assert "▼ regressed" in done.stdout

@@ -24,7 +24,7 @@ pytest_plugins = ["tests.support.runs"]
 
 POINT = ("--workloads", "oltp_point_select", "--threads", "1")
 NOTHING: tuple[list[int], list[Path]] = ([], [])
-OUTSET = ("Comparing ", "Settings ", "Time: ", "Loss that it can see: ")
+OUTSET = ("Comparing ", "Settings ", "Time: ", "Detectable loss: ")
 BUSY = ("warning: load average", "warning: other shootout runs")  # of a machine with other tests
 
 

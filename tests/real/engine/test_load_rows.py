@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -185,30 +184,3 @@ def test_a_signal_ends_a_load(workers: int, one_server: Instance) -> None:
         load(one_server, ENDLESS, workers)
     assert time.monotonic() - ended_at[0] < SOON_S
     watch.join()
-
-
-def test_a_session_that_the_server_ends_is_an_error(servers: dict[str, Instance]) -> None:
-    one_server = emptied(servers[NAMES[1]])  # KILL may harm 5.7: tests/real/timing/test_load.py
-    create(one_server, ENDLESS)
-
-    def end() -> None:
-        ((session,),) = one_server.query(
-            "SELECT id FROM information_schema.processlist WHERE user = 'plain' AND info LIKE 'LOAD DATA%'"
-        )
-        one_server.query(f"KILL {session}")
-
-    watch = loading(one_server, end)
-    with pytest.raises(LoadError, match=r"the connection|interrupted"):
-        load(one_server, ENDLESS)
-    watch.join()
-
-
-def test_a_server_that_dies_is_an_error(tmp_path: Path) -> None:
-    with fresh(NAMES[0], tmp_path / "instance", OPTIONS) as server:
-        emptied(server)
-        create(server, ENDLESS)
-        login = server.login
-        watch = loading(server, server.kill)
-        with pytest.raises(LoadError, match="the connection"):
-            load_rows(login.address, login.user, login.password, SCHEMA, encoded(ENDLESS), 2)
-        watch.join()

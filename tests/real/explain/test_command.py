@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
-import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from shootout.document import journal
-from shootout.explain import changed_cells, judge
+from shootout.explain import judge
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.judge import Explained
-from shootout.explain.measure import Question
 from tests.support.runs import BASE, HEAD, SHOOTOUT, Lab, document_in
 
 pytest_plugins = ["tests.support.runs"]
@@ -99,39 +95,11 @@ def test_servers_log_no_statement_afterwards(asked: Asked) -> None:
         assert (variables["general_log"], variables["log_output"]) == ("OFF", "FILE")
 
 
-def test_the_cells_page_has_the_answer(asked: Asked) -> None:
-    pages = [page for page in asked.out.rglob("*.html") if 'id="why"' in page.read_text("utf-8")]
-    (page,) = pages
-    assert page.name.startswith(f"{CELL}-{HEAD}")
-    assert 'class="flame"' in page.read_text("utf-8")
-
-
 def test_the_newest_run_and_its_worst_regression_are_the_default(asked: Asked, lab: Lab) -> None:
     done = lab.run(SHOOTOUT, "explain", "--out", str(asked.out))
     run = journal.stem(document_in(asked.out))
     said = f"run {run}: no cell changed; name the one to explain: shootout explain {run} oltp_"
     assert (done.returncode, said in done.stderr) == (2, True)
-
-
-def test_an_interruption_leaves_the_starts_so_far_and_the_command(
-    asked: Asked, lab: Lab, tmp_path: Path
-) -> None:
-    out = tmp_path / "reports"
-    shutil.copytree(asked.out, out, ignore=shutil.ignore_patterns("explained"))
-    given = ("explain", journal.stem(document_in(out)), CELL, "--budget", "1.5", "--out", str(out))
-    with lab.running(SHOOTOUT, *given, folder=tmp_path) as running:
-        running.said("start 3")
-        running.process.send_signal(signal.SIGINT)
-        assert running.ended() == 130
-    told = running.err.read_text().split("shootout: interrupted\n")[1]
-    assert told.startswith(f"so far: oltp_read_write, 2 threads: {HEAD} against {BASE}: ")
-    assert told.endswith(f"\nto begin again: {shlex.join(['shootout', *given])}\n")
-    (file,) = EXPLANATIONS.find(out / "results")
-    explained = judge.read(file)
-    assert explained.paths.starts == 2
-    run = journal.read(document_in(out))
-    assert changed_cells.known(Question(run, explained.explanation.cell, out / "results")) is None
-    assert lab.left() == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -94,11 +94,6 @@ def general(statements: Iterable[str]) -> str:
     )
 
 
-def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nothing\.sql: cannot be read: No such file"):
-        learned(tmp_path / "nothing.sql", tmp_path / "log", tmp_path / "out")
-
-
 SHOP = """CREATE TABLE parent (id INT PRIMARY KEY);
 INSERT INTO parent VALUES (1), (2), (3);
 CREATE TABLE child (id INT AUTO_INCREMENT PRIMARY KEY, parent_id INT NOT NULL REFERENCES parent (id));

@@ -29,14 +29,14 @@ def test_what_is_compared_is_said_before_a_server_starts(tmp_path: Path) -> None
     assert servers.startswith(f"Comparing {BASE} (build ")
     assert "innodb_buffer_pool_size = 512M, innodb_log_file_size and innodb_log_files_in_group" in settings
     assert alone == f"Settings that differ: sort_buffer_size = 4M on {HEAD}@sort_buffer_size=4M"
-    assert time == "Time: at most 7 min 0 s for 1 cell"
-    assert "unknown yet" in loss
+    assert time == "Time: at most 7 min for 1 cell"
+    assert "unknown until" in loss
 
 
 def test_a_short_budget_is_said() -> None:
     plan = steps.plan(Selection.read(profile="quick", budget="1"))
     (time,) = (line for line in outset.lines(plan, results=Path("none")) if line.startswith("Time"))
-    assert time.startswith("Time: 1 min 0 s; 9 cells need about 5 min 28 s: first oltp_point_select-t1, then")
+    assert time.startswith("Time: 1 min; 9 cells need about 5 min 28 s: first oltp_point_select-t1, the")
 
 
 def test_the_loss_follows_from_the_noise_of_this_runner(tmp_path: Path) -> None:
@@ -51,4 +51,4 @@ def test_the_loss_follows_from_the_noise_of_this_runner(tmp_path: Path) -> None:
     other = structs.replace(entry, run="r2", settings="production")
     ledgers.append(tmp_path / ledgers.FOLDER, runner, [entry, other])
     *_, loss = outset.lines(plan, results=tmp_path)
-    assert loss == "Loss that it can see: 2.5 % in 12 starts, by 1 A/A cell of this runner"
+    assert loss == "Detectable loss: 2.5 % in 12 starts, by 1 A/A cell of this runner"

@@ -148,29 +148,6 @@ def test_over_tcp_a_greeting_may_come_with_the_connection(instance: Instance) ->
 # --- losses ----------------------------------------------------------------------------------------
 
 
-def test_killed_connections_come_back(instance: Instance) -> None:
-    engine = an_engine(
-        program("oltp_read_write", reconnect=True, prepared=True), instance, connections=6, workers=2
-    )
-    killed = []
-
-    def kill() -> None:
-        sessions = instance.query("SELECT id FROM information_schema.processlist WHERE user = 'shootout'")
-        for (session,) in sessions[:4]:
-            instance.query(f"KILL CONNECTION {session}")
-            killed.append(session)
-
-    before = instance.status()
-    with after(0.3, kill):
-        taken = engine.slice(0, 0.0, 1.0, TIMEOUT_S)
-    assert set(taken.errors) <= {LOST, 1053, 1317, DEADLOCK, 1205, 1062}
-    assert sum(taken.errors.get(code, 0) for code in (LOST, 1053, 1317)) == len(killed) == 4
-    until(lambda: instance.status()["Threads_connected"] == 7)  # one that leaves may count twice
-    commits = instance.status()["Com_commit"] - before["Com_commit"]
-    assert taken.completed <= commits <= taken.completed + 4  # the last one's answer may be lost
-    assert engine.slice(0, 0.0, 0.2, TIMEOUT_S).completed > 0
-
-
 def test_sessions_ended_for_idleness_come_back(tmp_path: Path) -> None:
     # Before 8.0.24 a server says nothing when it ends them.
     with loaded("mysql-9.7", tmp_path, OPTIONS, DATASET) as instance:

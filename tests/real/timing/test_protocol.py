@@ -45,7 +45,6 @@ STATEMENTS = {  # of a transaction: reads, writes, others
     "oltp_read_only": (14, 0, 2),
     "oltp_read_write": (14, 4, 2),
 }
-MIB = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
@@ -290,20 +289,6 @@ def test_deadlocks_are_rolled_back_and_tried_again(instance: Instance) -> None:
         assert instance.query(f"SELECT SUM(v) FROM {SCHEMA}.t") == ((3 * completed,),)
 
 
-def test_a_transaction_that_the_workload_opens_by_itself_is_rolled_back_too(instance: Instance) -> None:
-    with a_table(instance, f"CREATE TABLE {SCHEMA}.t (id INT AUTO_INCREMENT PRIMARY KEY, v INT)"):
-        statements = (
-            "START TRANSACTION",
-            f"INSERT INTO {SCHEMA}.t (v) VALUES (1)",
-            f"INSERT INTO {SCHEMA}.sbtest1 (id) VALUES (1)",
-            "COMMIT",
-        )
-        taken = one_slice(a_program(*statements, begin=False), instance, 4)
-        assert taken.errors[DUPLICATE] > 0
-        assert instance.query(f"SELECT COUNT(*) FROM {SCHEMA}.t") == ((0,),)
-        assert_no_transaction_open(instance)
-
-
 # --- what ends a slice ----------------------------------------------------------------------------
 
 
@@ -401,61 +386,6 @@ def test_an_interrupt_ends_a_slice(workers: int, instances: dict[str, Instance])
         assert child.stdout.read() == "interrupted\n(0, 0, 'a slice was interrupted')\n"
         assert child.wait() == 0
         assert time.monotonic() - began < SOON_S
-
-
-# --- large statements and results -----------------------------------------------------------------
-
-
-def test_a_statement_longer_than_the_server_takes_is_told_in_its_words(instance: Instance) -> None:
-    program = a_program(f"SELECT '{'x' * 3 * MIB}'")
-    instance.query(f"SET GLOBAL max_allowed_packet = {MIB}")
-    try:
-        engine = an_engine(program, instance, connections=2)
-    finally:
-        instance.query(f"SET GLOBAL max_allowed_packet = {64 * MIB}")
-    assert failure(engine, 0) == (1153, "Got a packet bigger than 'max_allowed_packet' bytes")
-
-
-def test_results_of_any_size_are_read_to_their_end(instance: Instance) -> None:
-    longest_packet = 0xFF_FFFF
-    lengths = [
-        100_000,
-        longest_packet - 4 - 1,  # 4: the length before the text
-        longest_packet - 4,  # fills a packet: an empty one follows
-        17 * MIB,
-    ]
-    rows = f"SELECT id, k, c, pad FROM {SCHEMA}.sbtest1"
-    program = a_program(*(f"SELECT REPEAT('x', {length})" for length in lengths), rows, "DO 1")
-    engine = an_engine(program, instance, connections=2)
-    taken, counted = change(instance, lambda: engine.slice(0, 0.0, 0.3, TIMEOUT_S))
-    assert taken.completed >= 2
-    assert taken.reads == counted["Com_select"] == 5 * taken.completed
-    assert taken.other == 3 * taken.completed
-    sent = sum(lengths) + DATASET.rows * 180
-    assert sent * taken.completed < counted["Bytes_sent"] < sent * 1.01 * taken.completed + MIB
-
-
-def test_all_results_of_a_procedure_are_read(instance: Instance) -> None:
-    body = f"SELECT 1; SELECT id, c FROM {SCHEMA}.sbtest1 LIMIT 300; DO 0; SELECT 3"
-    instance.query(f"CREATE PROCEDURE {SCHEMA}.several() BEGIN {body}; END")
-    instance.query(
-        f"CREATE PROCEDURE {SCHEMA}.failing() BEGIN {body}; "
-        "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'as it was told to'; END"
-    )
-    try:
-        program = a_program("CALL several()", begin=False)
-        engine = an_engine(program, instance, connections=4)
-        taken, counted = change(instance, lambda: engine.slice(0, 0.0, 0.3, TIMEOUT_S))
-        assert taken.completed == taken.writes == counted["Com_call_procedure"] > 0
-        assert counted["Com_select"] == 3 * taken.completed
-        engine = an_engine(a_program("CALL failing()"), instance, connections=2)
-        taken = engine.slice(0, 0.0, 0.3, TIMEOUT_S)
-        ((_, code, count, message),) = taken.refusals
-        assert (taken.completed, code, message) == (0, 1644, "as it was told to")
-        assert count == taken.errors[1644]
-    finally:
-        instance.query(f"DROP PROCEDURE {SCHEMA}.several")
-        instance.query(f"DROP PROCEDURE {SCHEMA}.failing")
 
 
 def test_rows_look_like_sysbenchs(instance: Instance) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from shootout.upgrade.documents import UPGRADES
 from tests.support.runs import BASE, HEAD, SHOOTOUT, Lab
 
@@ -45,28 +43,3 @@ def test_an_upgrade_says_what_becomes_of_the_settings_and_what_changes(lab: Lab,
     assert "renamed to innodb_rollback_segments" in markdown.read_text("utf-8")
     assert (tmp_path / "site" / "upgrades" / f"{document.upgrade}.html").exists()
     assert lab.left() == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ("dsn:mysql://root@127.0.0.1:1", HEAD),
-            "expected a server of the catalogue, such as mysql-8.0.33, or path:DIR",
-        ),
-        ((BASE, HEAD, "--settings", "/nowhere/my.cnf"), "cannot be read"),
-        ((BASE, HEAD, "--without", "tme"), "expected some of settings, data"),
-        ((), "expected OLD and NEW, or --again DOC"),
-        (("--again", "old.json", "--workloads", "w"), "expected no settings, workloads or count"),
-        (("--again", "/nowhere/old.json"), "/nowhere/old.json: cannot be read"),
-        ((BASE, HEAD, "--counted", "/nowhere/count.json"), "/nowhere/count.json: cannot be read"),
-        ((BASE, HEAD, "--resume"), "no upgrade from mysql-5.7.22 to mysql-8.0.12 to continue"),
-    ],
-)
-def test_what_cannot_be_answered_is_refused(
-    lab: Lab, tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    done = lab.run(SHOOTOUT, "upgrade", *arguments, "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr

@@ -55,20 +55,14 @@ def a_run(
     dice = np.random.default_rng(seed)
     labels = dict.fromkeys([*levels, *(each.cell.server for each in failures)])
     block = Block(workload="reads", dataset="d", threads=4, servers=tuple(labels))
-    records = [
-        builders.a_start(
-            number,
-            *(
-                builders.a_sample(
-                    label,
-                    (1000 * dice.normal(1, 0.01, 10) * math.exp(level + dice.normal(0, noise))).tolist(),
-                )
-                for label, level in levels.items()
-            ),
-            block=block,
-        )
-        for number in range(1, starts + 1)
-    ]
+    records = []
+    for number in range(1, starts + 1):
+        rounds = {
+            label: 1000 * dice.normal(1, 0.01, 10) * math.exp(level + dice.normal(0, noise))
+            for label, level in levels.items()
+        }
+        samples = (builders.a_sample(label, each.tolist()) for label, each in rounds.items())
+        records.append(builders.a_start(number, *samples, block=block))
     return builders.a_document(records, *failures, blocks=(block,), servers=servers)
 
 
@@ -109,23 +103,17 @@ def weeks(
         run = f"202601{week + 1:02}T000000Z-000000"
         block = of_all.a_block(servers=servers)
         header = replace(
-            of_all.a_header(servers, ("oltp_point_select",), (1,)),
-            run=run,
+            of_all.a_header(servers, ("oltp_point_select",), (1,)), run=run,
             started=f"2026-01-{week + 1:02}T00:00:00+00:00",
             workloads=(of_all.a_record("oltp_point_select"),),
             servers=(of_all.a_server(servers[0]), of_all.a_server("trunk", commit=commit, **changes)),
-        )
-        starts = [
-            builders.a_start(
-                number,
-                *(
-                    builders.a_sample(server, (level * dice.normal(1, 0.003, 10)).tolist())
-                    for server, level in zip(servers, (1000.0, 1000.0 * ratio), strict=True)
-                ),
-                block=block,
-            )
-            for number in range(1, 6)
-        ]
+        )  # fmt: skip
+        starts = []
+        for number in range(1, 6):
+            levels = zip(servers, (1000.0, 1000.0 * ratio), strict=True)
+            rounds = ((server, level * dice.normal(1, 0.003, 10)) for server, level in levels)
+            samples = (builders.a_sample(server, each.tolist()) for server, each in rounds)
+            starts.append(builders.a_start(number, *samples, block=block))
         document = RunDocument(header=header, starts=tuple(starts), failures=(), end=builders.AN_END)
         (results / journal.new_name(run)).write_bytes(journal.encoded(document))
 

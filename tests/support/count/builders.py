@@ -50,32 +50,19 @@ def document(
 ) -> CountDocument:
     """Counts for each server, the base first."""
     return CountDocument(
-        format=2,
-        run=run,
-        started="2026-11-24T10:00:00+00:00",
-        version="0",
-        valgrind="valgrind-3.19.0",
-        seed=1,
-        confidence=0.95,
-        bar=0.005,
-        settings="in-memory",
-        options={"innodb-use-native-aio": "0"},
+        format=2, run=run, started="2026-11-24T10:00:00+00:00", version="0", valgrind="valgrind-3.19.0",
+        seed=1, confidence=0.95, bar=0.005, settings="in-memory", options={"innodb-use-native-aio": "0"},
         datasets=(DatasetSize(tables=1, rows=10_000).of_kind("sbtest"),),
         workloads=(
             WorkloadRecord(
                 name=workload, written=workload, protocol="text", options={}, distribution=Special()
             ),
         ),
-        digests={workload: "d"},
-        servers=tuple(map(server, counts)),
-        starts=3,
+        digests={workload: "d"}, servers=tuple(map(server, counts)), starts=3,
         kinds=tuple(structs.replace(kind, workload=workload) for kind in KINDS),
         counts=tuple(
             KindCount(
-                server=label,
-                workload=workload,
-                kind=kind,
-                start=start,
+                server=label, workload=workload, kind=kind, start=start,
                 instructions=(UNITS * each, UNITS * each, UNITS * each + 3),
             )
             for label, by_kind in counts.items()

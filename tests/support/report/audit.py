@@ -18,7 +18,7 @@ from shootout.numbers import SPACE
 from shootout.report import headlines, run_answer, wording
 from shootout.report.site import cell_answer, downloads, feeds
 from shootout.report.site.cell import CellPage
-from shootout.report.site.cell_answer import Evidence
+from shootout.report.site.cell_answer import MEANS, Evidence
 from shootout.report.site.run import Run
 from shootout.writers import junit, markdown
 from tests.support.end_to_end import printed
@@ -134,11 +134,12 @@ def _page(page: CellPage) -> Iterator[str]:
     """Tables of a cell's page that do not divide, and figures of its box that are others below."""
     answer = cell_answer.answer(Evidence(page.run, page.comparison))
     tables = {table.caption: table for topic in answer.topics for table in topic.tables}
+    said = {table.caption for topic in answer.topics if MEANS in topic.lines for table in topic.tables}
     for table in tables.values():
         columns, rows = table.columns, [[*map(text, row)] for row in table.rows]
-        for wrong in printed.divided(table.caption, columns, rows):
-            yield f"{page.cell.name}: {wrong}"
-        yield from _invisible(table)
+        wrong = [*printed.divided(table.caption, columns, rows), *_invisible(table)]
+        if table.caption not in said:
+            yield from (f"{page.cell.name}: {each}" for each in wrong)
     box = {name: (value, than.removeprefix("base ")) for name, value, than in page.key}
     below = {row[0]: tuple(map(text, row[1:3])) for table in tables.values() for row in table.rows}
     for name, place in SAME:

@@ -10,14 +10,7 @@ from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import Decision
 from shootout.model.plan import Metric, Policy
 from shootout.model.run import Samples
-from shootout.model.verdict import (
-    Cause,
-    Interval,
-    MetricComparison,
-    MetricVerdict,
-    StatementTime,
-    Verdict,
-)
+from shootout.model.verdict import Cause, Interval, MetricComparison, MetricVerdict, StatementTime, Verdict
 from tests.support.analysis.builders import a_document, head_of, starts_of, with_samples
 from tests.support.builders import a_block, a_samples
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from shootout.analysis import decisions
 from shootout.model.plan import Policy
-from tests.support.analysis.builders import (
-    APART,
-    a_document,
-    an_entry,
-    starts_of,
-    with_aa_controls,
-)
+from tests.support.analysis.builders import APART, a_document, an_entry, starts_of, with_aa_controls
 
 
 def test_the_noise_floor_comes_from_earlier_a_a_cells_and_the_runs_own() -> None:

@@ -34,8 +34,7 @@ def test_what_was_not_measured_is_no_pass_and_hides_no_regression() -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "reasons"),
-    [("b", ["the base", "lacks it"]), ("a", ["lacks it", "its base, a, lacks it"])],
+    ("server", "reasons"), [("b", ["the base", "lacks it"]), ("a", ["lacks it", "its base, a, lacks it"])]
 )
 def test_what_a_server_lacks_is_told_and_fails_nothing(server: str, reasons: list[str]) -> None:
     of_other = [

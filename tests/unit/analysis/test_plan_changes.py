@@ -37,10 +37,7 @@ def test_warnings_name_what_the_statement_and_its_plan_name_and_no_value() -> No
     """Each once, without the note that has the statement as the optimizer understood it."""
     sql = "SELECT c FROM t WHERE k = 'secret' AND pad = 7"
     rows = [
-        {
-            "Code": 1739,
-            "Message": "Cannot use ref access on index 'k_1' due to type conversion on field 'k'",
-        },
+        {"Code": 1739, "Message": "Cannot use ref access on index 'k_1' due to type conversion on field 'k'"},
         {"Code": 1292, "Message": "Truncated incorrect DOUBLE value: 'secret'"},
         {"Code": 1292, "Message": "Truncated incorrect DOUBLE value: 'secret'"},
         {"Code": 3170, "Message": "Memory capacity of 1 bytes for 'range_optimizer_max_mem_size' exceeded."},

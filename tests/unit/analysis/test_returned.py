@@ -25,11 +25,7 @@ def drawn(rng: np.random.Generator, share: float, slices: int = 30) -> list[tupl
 
 
 def differing_kinds(
-    base: list[tuple[int, int, int]],
-    head: list[tuple[int, int, int]],
-    writes: int = 0,
-    *,
-    alike: bool = True,
+    base: list[tuple[int, int, int]], head: list[tuple[int, int, int]], writes: int = 0, *, alike: bool = True
 ) -> list[returned.Difference]:
     starts = [
         {1: a_sample(server, returned={"k": returned_rows(slices, alike=alike)}, writes=writes)}

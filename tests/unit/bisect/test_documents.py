@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import BuildRecord
 from shootout.commands.bisect import CAPABILITY
-from shootout.errors import InputError, MeasureError
+from shootout.errors import InputError
 from shootout.writers import markdown
 from tests.support.bisect.builders import a_bisection, a_run, written
 
@@ -28,12 +28,6 @@ def test_damaged_ones_are_refused(labels: str, tmp_path: Path) -> None:
     found = a_bisection(labels, builds={"z": BuildRecord(seconds=1.0)})
     with pytest.raises(InputError, match="its revisions are damaged"):
         BISECTIONS.read(written(tmp_path, found))
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bisections").write_text("")
-    with pytest.raises(MeasureError, match="cannot be written"):
-        BISECTIONS.write(tmp_path, "x", replace(a_bisection(), finished=True))
 
 
 def test_one_of_the_first_format_is_judged_by_todays_rule(tmp_path: Path) -> None:

@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 from shootout.bisect.halving import Halving, Pair
 from shootout.model.verdict import Verdict
 
-WORSE, BETTER, SAME, UNKNOWN = (
-    Verdict.REGRESSED,
-    Verdict.IMPROVED,
-    Verdict.EQUIVALENT,
-    Verdict.INCONCLUSIVE,
-)
+WORSE, BETTER = Verdict.REGRESSED, Verdict.IMPROVED
+SAME, UNKNOWN = Verdict.EQUIVALENT, Verdict.INCONCLUSIVE
 
 
 def halving(verdicts: Mapping[int, Verdict], last: int = 20, **known: object) -> Halving:

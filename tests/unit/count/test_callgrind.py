@@ -156,14 +156,6 @@ def test_no_damage_raises_anything_else(begin: int, end: int, instead: str) -> N
     assert all(found.inclusive[name] >= cost for name, cost in found.exclusive.items())
 
 
-@given(st.dictionaries(st.from_regex(r"[a-z_]{1,20}", fullmatch=True), st.integers(0, 10**9), min_size=1))
-def test_compressed_names_are_resolved(costs: dict[str, int]) -> None:
-    blocks = [f"fn=({number}) {name}\n1 {cost}\n" for number, (name, cost) in enumerate(costs.items())]
-    again = [f"fn=({number})\n2 0\n" for number in range(len(costs))]
-    text = "".join([*blocks, *again, f"totals: {sum(costs.values())}\n"])
-    assert callgrind.parse(text).exclusive == costs
-
-
 @pytest.mark.parametrize("text", ["image:mysql:8.4", "dsn:mysql://u:p@localhost:3306"])
 def test_only_programs_of_this_machine_can_be_counted(text: str) -> None:
     with pytest.raises(InputError, match="only a program on this machine"):

@@ -99,19 +99,6 @@ def test_a_document_that_points_nowhere_is_refused(document: CountDocument, tmp_
         COUNTS.read(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[1]"])
-def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="not a count of instructions"):
-        COUNTS.read(path)
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        COUNTS.read(tmp_path / "none.json")
-
-
 def test_repetitions_of_another_length_are_scaled(tmp_path: Path) -> None:
     longer = document({"b": BASE})
     longer = structs.replace(

@@ -113,16 +113,8 @@ def test_the_servers_of_a_cell_are_known_by_build_and_settings() -> None:
     assert instructions.find([], header()) is None
 
 
-def test_another_way_to_send_statements_is_another_workload() -> None:
-    record = builders.a_record(WORKLOAD, options={"range_size": 10})
-    assert instructions.find([of_run(counted())], structs.replace(header(), workloads=(record,))) is None
-    assert instructions.find([of_run(counted())], structs.replace(header(), workloads=())) is None
-
-
-def test_other_statements_of_the_same_name_are_another_workload() -> None:
-    other = structs.replace(header(), digests={WORKLOAD: "other"})
-    assert instructions.find([of_run(counted())], other) is None
-
-
-def test_a_document_that_counted_nothing_of_a_workload_is_passed_over() -> None:
-    assert instructions.find([structs.replace(of_run(counted()), kinds=())], header()) is None
+def test_another_way_to_send_statements_and_others_of_the_same_name_are_another_workload() -> None:
+    made, record = of_run(counted()), builders.a_record(WORKLOAD, options={"range_size": 10})
+    for other in ({"workloads": (record,)}, {"workloads": ()}, {"digests": {WORKLOAD: "other"}}):
+        assert instructions.find([made], structs.replace(header(), **other)) is None
+    assert instructions.find([structs.replace(made, kinds=())], header()) is None

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import pymysql
 import pytest
 
+from shootout import cli
 from shootout.count import measure
 from shootout.count.bench import Pace
 from shootout.count.documents import COUNTS
@@ -175,3 +176,21 @@ def test_only_a_count_of_the_same_question_goes_on(tmp_path: Path) -> None:
     for change in ({"loaded": ()}, {"digests": {}}, {"given": {"--seed": "7"}}, {"servers": {}}):
         with pytest.raises(InputError, match="no count of these statements and servers to continue"):
             measure.to_continue(SimpleNamespace(**vars(plan) | change), tmp_path, print)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--base mysql-8.0.12 --head dsn:mysql://u@localhost", "only a program on this machine"),
+        ("--base mysql-8.0.12", "expected --base REF and --head REF"),
+        ("", "expected --base REF and --head REF"),
+        ("--base mysql-8.0.12 --head nonsense", "nonsense"),
+        ("--base mysql-8.0.12 --head mysql-8.0.33 --resume", "to continue"),
+    ],
+)
+def test_bad_input_is_one_message(
+    given: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["count", *given.split(), "--out", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == []

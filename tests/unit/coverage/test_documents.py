@@ -103,12 +103,3 @@ def test_a_damaged_map_is_refused(change: dict[str, object], tmp_path: Path) -> 
     path = MAPS.write(tmp_path, "x", structs.replace(a_map(), **change))
     with pytest.raises(InputError, match="not a coverage map"):
         MAPS.read(path)
-
-
-def test_a_file_that_is_cut_is_refused(tmp_path: Path) -> None:
-    path = MAPS.write(tmp_path, "x", a_map())
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InputError, match="cannot be unpacked"):
-        MAPS.read(path)
-    path.write_bytes(lzma.compress(b"{}"))
-    assert not MAPS.owns(path)

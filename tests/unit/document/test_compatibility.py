@@ -20,20 +20,16 @@ from tests.support.runner.recorded import a_host
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        (
-            {"runner": builders.a_runner(fingerprint="f", facts={"CPUs": "4"})},
-            "runner 5e7c0f2a91d4, now f (CPUs 2, now 4)",
-        ),
+        ({"runner": builders.a_runner(fingerprint="f", facts={"CPUs": "4"})},
+         "runner 5e7c0f2a91d4, now f (CPUs 2, now 4)"),
         ({"shootout": "0.2.0"}, 'shootout "0.1.0", now "0.2.0"'),
         ({"given": {"--threads": "1,8"}}, 'given --threads none, now "1,8"'),
         ({"digests": {"mine": "b"}}, 'digests mine "a", now "b"'),
-        (
-            {"workloads": (builders.a_record("mine", options={"range_size": 9}),)},
-            "workloads mine options range_size 100, now 9",
-        ),
+        ({"workloads": (builders.a_record("mine", options={"range_size": 9}),)},
+         "workloads mine options range_size 100, now 9"),
         ({"profile_name": "gate"}, 'profile_name "quick", now "gate"'),
     ],
-)
+)  # fmt: skip
 def test_what_differs_is_named(changes: dict[str, Any], expected: str) -> None:
     mine = builders.a_record("mine", options={"range_size": 100})
     then = structs.replace(

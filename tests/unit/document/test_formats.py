@@ -42,13 +42,6 @@ KINDS: dict[str, tuple[Format, Any]] = {
 }
 
 
-def numbered(path: Path) -> int:
-    """The number in a document's first line."""
-    with path.open() as file:
-        number: int = json.loads(file.readline())["format"]
-    return number
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_schema_changes_with_its_number_only(kind: str, tmp_path: Path) -> None:
     format_, type_ = KINDS[kind]
@@ -60,7 +53,8 @@ def test_a_schema_changes_with_its_number_only(kind: str, tmp_path: Path) -> Non
 def test_there_are_recorded_documents_of_every_number() -> None:
     ways_up = formats.RUN.ways_up
     oldest = formats.RUN.number - len(ways_up)
-    assert {*map(numbered, RECORDED)} == {*range(oldest, journal.FORMAT + 1)}
+    numbers = {next(journal.lines(path)).format for path in RECORDED}
+    assert numbers == {*range(oldest, journal.FORMAT + 1)}
     assert get_args(get_type_hints(RunHeader)["format"]) == (journal.FORMAT,) == (formats.RUN.number,)
 
 

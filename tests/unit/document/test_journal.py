@@ -246,18 +246,11 @@ def test_the_line_that_is_wrong_is_named(tmp_path: Path, text: str, expected: st
     assert str(caught.value) == f"{path}{expected}"
 
 
-def test_deep_nesting_is_no_record(tmp_path: Path) -> None:
-    path = tmp_path / "deep.jsonl"
-    depth = 100_000
-    path.write_bytes(
-        b'{"record":"run","x":' + depth * b"[" + depth * b"]" + b',"digest":"%s"}\n' % (32 * b"0")
-    )
+def test_deep_nesting_and_bytes_that_are_no_text_are_no_record(tmp_path: Path) -> None:
+    path, deep = tmp_path / "wrong.jsonl", 100_000 * b"[" + 100_000 * b"]"
+    path.write_bytes(b'{"record":"run","x":' + deep + b',"digest":"%s"}\n' % (32 * b"0"))
     with pytest.raises(InputError, match=rf"^{path}: not a run document: "):
         journal.read(path)
-
-
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    path = tmp_path / "wrong.jsonl"
     header, digest = journal.sealed(HEADER[:-1].encode(), b"")
     failure, _ = journal.sealed(FAILURE[:-1].encode().replace(b"it died", b"it \xff"), digest)
     path.write_bytes(header + failure)

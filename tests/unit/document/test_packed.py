@@ -32,12 +32,8 @@ GOLDEN = Path(__file__).parent / "golden" / "percentiles.json"  # of the run's j
 def with_controls(document: RunDocument) -> RunDocument:
     """A run whose first block has A/A controls, and which was resumed."""
     block = document.header.blocks[0]
-    starts = (
-        structs.replace(start, aa_control=builders.a_samples(block.servers[0]))
-        if start.block == block.key
-        else start
-        for start in document.starts
-    )
+    controls = {block.key: builders.a_samples(block.servers[0])}
+    starts = (structs.replace(each, aa_control=controls.get(each.block)) for each in document.starts)
     resumes = (ResumeRecord(resumed="2026-11-21T03:00:00Z", shootout="0.1.0"),)
     return structs.replace(document, starts=tuple(starts), resumes=resumes)
 

@@ -6,11 +6,6 @@ from shootout.errors import InputError
 from shootout.inputs.options import KEYS, MEASURING, Selection, as_set, renewed
 
 
-def test_what_is_not_given_is_left_to_the_profile() -> None:
-    assert Selection.read() == Selection(written={"--profile": "quick"})
-    assert Selection.read(threads=None, resume=False) == Selection.read()
-
-
 def test_texts_are_parsed_and_kept_as_they_were_written(tmp_path: Path) -> None:
     found = Selection.read(threads="1, 8", resume=True, data=str(tmp_path), set=["dataset.rows=10"])
     assert (found.threads, found.resume) == ((1, 8), True)

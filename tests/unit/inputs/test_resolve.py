@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from shootout.errors import InputError
 from shootout.inputs.resolve import Capacity, scaled
@@ -140,16 +141,8 @@ def test_what_a_scale_leaves_out_stays() -> None:
 
 def test_a_scale_says_what_becomes_smaller() -> None:
     sampling = Sampling(starts_min=2)
-    found = scaled_profile(
-        Scale(
-            servers=("a",),
-            workloads=("writes",),
-            threads=(1, 4),
-            rows=1000,
-            settings="tiny",
-            sampling=sampling,
-        )
-    )
+    small = Scale(workloads=("writes",), threads=(1, 4), rows=1000, settings="tiny", sampling=sampling)
+    found = scaled_profile(structs.replace(small, servers=("a",)))
     assert (found.servers, found.workloads, found.threads) == (("a",), ("writes",), (1, 4))
     assert (found.dataset.rows, found.settings, found.sampling) == (1000, "tiny", sampling)
 

@@ -88,12 +88,6 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
             toml.load(path, Profile)
 
 
-def test_a_file_that_is_not_text(path: Path) -> None:
-    path.write_bytes(b'description = "\xff"')
-    with pytest.raises(InputError, match=r"not UTF-8 text \(byte 15\)"):
-        toml.load(path, Profile)
-
-
 def test_a_name_is_found_in_its_folder_and_a_file_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "quick.toml").touch()
     assert toml.find("quick", tmp_path, "profile") == tmp_path / "quick.toml"

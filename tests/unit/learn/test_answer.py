@@ -25,6 +25,8 @@ OUTCOME = LearnedWorkload(
         statements=(SELECT,),
         left_out=(LeftOut(reason="cut off", statements=2, example=""),),
         warnings=("slow ones only",),
+        lost_begins=2,
+        lost_commits=1,
     ),
     fidelity=compared(LOG, a_log(LOG.templates[0]), {"SELECT ?": "select"}, tps=1.0, connections=1),
     concerns=("half is missing",),

@@ -31,12 +31,6 @@ def test_slots_are_bound_to_columns(sql: str, expected: list[str]) -> None:
     assert targets(sql, *slots) == expected
 
 
-def test_texts_are_bound_like_numbers() -> None:
-    assert targets(
-        "SELECT 1 FROM customer WHERE name = ? AND city = _utf8mb4 ?", a_slot("x"), a_slot("y")
-    ) == ["equal customer.name", "equal customer.city"]
-
-
 def test_what_cannot_be_parsed_says_so() -> None:
     for sql in ("SELECT FROM WHERE ? )", "CALL p(?)", "FLUSH ?"):
         found = bound(sql)

@@ -44,6 +44,12 @@ def built(
     return builder.transaction(sequence, 1), builder
 
 
+def parameter(builder: Builder, name: str) -> Learned:
+    found = builder.parameters[name]
+    assert isinstance(found, Learned)
+    return found
+
+
 def texts(transaction: Transaction) -> list[tuple[int, list[str]]]:
     """List what each step sends, and how often."""
     return [(int(step.repeat), [each.sql for each in step.statements]) for step in transaction.steps]
@@ -76,8 +82,7 @@ def test_a_distance_makes_a_range() -> None:
 
 def test_a_link_of_some_transactions_has_a_share() -> None:
     _, builder = built([READ, WRITE], [0, 1], a_link((1, 0), (0, 0), share=0.8))
-    found = builder.parameters["id_2"]
-    assert isinstance(found, Learned)
+    found = parameter(builder, "id_2")
     assert (found.of, found.share) == ("id", 0.8)
 
 
@@ -85,9 +90,7 @@ def test_a_value_that_all_repetitions_share_is_drawn_once() -> None:
     pair = a_template("SELECT 1 FROM line WHERE order_id = ? AND number = ?", MANY, MANY)
     made, builder = built([pair], [0, 0, 0], a_link((1, 0), (0, 0)), a_link((2, 0), (0, 0)))
     assert texts(made) == [(3, ["SELECT 1 FROM line WHERE order_id = {order_id} AND number = {number}"])]
-    shared, own = builder.parameters["order_id"], builder.parameters["number"]
-    assert isinstance(shared, Learned)
-    assert isinstance(own, Learned)
+    shared, own = parameter(builder, "order_id"), parameter(builder, "number")
     assert (shared.per, own.per) == ("transaction", "repetition")
 
 
@@ -115,8 +118,7 @@ def test_numbers_that_count_are_repetitions() -> None:
     assert isinstance(found, Learned)
     assert found.positions == (0.0, 0.008), "1 to 8, neither 7 nor 3 alone"
     _, builder = built([line], [0, 0], constants=((0, 0, 4), (1, 0, 5)))
-    found = builder.parameters["repetition_from"]
-    assert isinstance(found, Learned)
+    found = parameter(builder, "repetition_from")
     assert (found.of, found.difference) == ("repetition", 3)
     assert found.max == 0  # a number of its own, whatever the column has
 

@@ -9,14 +9,7 @@ from msgspec.structs import replace
 
 from shootout.analysis import compare
 from shootout.model.plan import Load
-from shootout.model.run import (
-    COMPARES,
-    NOT_COMPARED,
-    OTHER_ROWS,
-    ServerRecord,
-    SettingRecord,
-    Warning,
-)
+from shootout.model.run import COMPARES, NOT_COMPARED, OTHER_ROWS, ServerRecord, SettingRecord, Warning
 from shootout.model.workload import Uniform, Zipfian
 from shootout.report import circumstances
 from tests.support import builders

@@ -7,12 +7,7 @@ from msgspec.structs import replace
 
 from shootout.analysis import metrics
 from shootout.model.plan import Metric, Policy
-from shootout.model.verdict import (
-    Cause,
-    FalseAlarms,
-    Interval,
-    Verdict,
-)
+from shootout.model.verdict import Cause, FalseAlarms, Interval, Verdict
 from shootout.report import commands, wording
 from shootout.report.sections import Section
 from tests.support import builders

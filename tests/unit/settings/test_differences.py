@@ -15,24 +15,11 @@ def a_setting(name: str, requested: str | None, effective: str) -> SettingRecord
 
 
 def test_records_that_differ_are_told_apart_by_whether_anybody_asked() -> None:
-    base = builders.a_server(
-        "base",
-        settings=(
-            a_setting("adaptive_hash_index", None, "ON"),
-            a_setting("max_connections", "5000", "5000"),
-            a_setting("buffer_pool_bytes", "536870912", "536870912"),
-            a_setting("page_cleaners", None, "1"),
-        ),
-    )
-    head = builders.a_server(
-        "head",
-        settings=(
-            a_setting("adaptive_hash_index", "OFF", "OFF"),
-            a_setting("max_connections", "5000", "214"),
-            a_setting("buffer_pool_bytes", "536870912", "536870912"),
-            a_setting("page_cleaners", None, "1"),
-        ),
-    )
+    same = (a_setting("buffer_pool_bytes", "536870912", "536870912"), a_setting("page_cleaners", None, "1"))
+    before = (a_setting("adaptive_hash_index", None, "ON"), a_setting("max_connections", "5000", "5000"))
+    now = (a_setting("adaptive_hash_index", "OFF", "OFF"), a_setting("max_connections", "5000", "214"))
+    base = builders.a_server("base", settings=(*before, *same))
+    head = builders.a_server("head", settings=(*now, *same))
     assert differences.of_records(base, head) == (("adaptive_hash_index",), ("max_connections",))
     assert differences.of_records(base, base) == ((), ())
 

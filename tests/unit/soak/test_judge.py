@@ -13,6 +13,7 @@ from scipy.stats import poisson
 
 from lab.curves import SECONDS, curve, decided, in_turns, judged, sloping, stalled
 from shootout.model.verdict import Verdict
+from shootout.numbers import SPACE
 from shootout.soak import judge
 from shootout.soak.answer import answer, remarks
 from shootout.soak.curves import curves
@@ -74,19 +75,14 @@ def test_shares_of_throughput_end_at_all_of_it() -> None:
 
 def test_turns_say_what_they_find_and_whether_the_machine_was_the_same() -> None:
     tps = curve(np.random.default_rng(14), shifts=0).tps.tolist()
-    used: dict[str, list[dict[Gauge, float]]] = {
-        "a": [{"others": 0.1}] * SECONDS,
-        "b": [{"others": 0.4}] * SECONDS,
-    }
+    others: dict[str, dict[Gauge, float]] = {"a": {"others": 0.1}, "b": {"others": 0.4}}
+    used = {label: [each] * SECONDS for label, each in others.items()}
     taken = [each for label, gauges in used.items() for each in slices(label, tps, gauges=gauges)]
     whole = document(["a", "b"], taken)
     turns = structs.replace(whole, header=structs.replace(whole.header, turn_s=5.0))
     (only,) = judge.judge(turns).comparisons
     find, differs = remarks(only)
-    assert (
-        find
-        == "Of five such soaks, four would find a loss of 5\N{NARROW NO-BREAK SPACE}% that begins midway."
-    )
+    assert find == f"Of five such soaks, four would find a loss of 5{SPACE}% that begins midway."
     assert differs.endswith("used 0.10 CPUs beside a, and 0.40 beside b.")
     assert [*remarks(judge.judge(whole).comparisons[0])] == [differs]
 
@@ -155,25 +151,18 @@ def test_a_soak_that_ended_early_is_compared_over_the_seconds_of_both() -> None:
     base = curve(generator, 1800)
     slow = replace(base, tps=np.where(np.arange(1800) % 300 < 20, 0.5, 1.0) * base.tps)
     head = curve(generator, 200)
-    both = [
-        [*slices("a", slow.tps[:seconds]), *slices("b", head.tps)]
-        for seconds in (len(slow.tps), len(head.tps))
-    ]
-    (only,), (alike,) = (
-        judge.judge(document(["a", "b"], taken, ends={"a": {}})).comparisons for taken in both
-    )
+    lengths = (len(slow.tps), len(head.tps))
+    both = ([*slices("a", slow.tps[:seconds]), *slices("b", head.tps)] for seconds in lengths)
+    found = [judge.judge(document(["a", "b"], taken, ends={"a": {}})).comparisons for taken in both]
+    (only,), (alike,) = found
     assert only.findings
     assert (only.findings, only.levels) == (alike.findings, alike.levels)
     assert only.reason == "b: cut short"
 
 
 def test_the_footprint_names_what_changed_beyond_its_margin() -> None:
-    ends: dict[str, dict[Measure, float]] = {
-        "a": {"memory": 100.0, "start": 1.0},
-        "b": {"memory": 107.0, "start": 1.4},
-    }
+    ends: dict[str, dict[Measure, float]] = {"a": {"memory": 100.0, "start": 1.0}}
+    ends["b"] = {"memory": 107.0, "start": 1.4}
     result = judge.judge(document(["a", "b"], [*slices("a", [1.0] * 5), *slices("b", [1.0] * 5)], ends=ends))
-    assert {each.measure: each.changed for each in result.comparisons[0].footprint} == {
-        "memory": True,
-        "start": False,
-    }
+    changed = {each.measure: each.changed for each in result.comparisons[0].footprint}
+    assert changed == {"memory": True, "start": False}

@@ -74,12 +74,12 @@ def stored_upgrade(folder: Path, run: RunDocument | None = None, workload: str =
 
 
 def judged(folder: Path, document: UpgradeDocument | None = None, **changed: object) -> judge.Findings:
-    """The findings of an upgrade, by default the stored one."""
+    """Judge an upgrade, by default the stored one."""
     return judge.read(structs.replace(document or stored_upgrade(folder), **changed), folder)
 
 
 def of_count(folder: Path, counted: CountDocument, **changed: object) -> judge.Findings:
-    """The findings of an upgrade that did nothing but count."""
+    """Judge an upgrade that only counted."""
     path = COUNTS.write(folder, counted.run, counted)
     return judged(folder, EMPTY, statements=str(path.relative_to(folder)), **changed)
 
@@ -98,8 +98,7 @@ def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
     text = markdown.write(answered(answer))
     assert text.startswith(f"**{NEW} in place of {OLD}: could not measure results (why not); ")
     assert "; throughput on this machine " in text
-    for said in ("removed", "another default", "17", "it was upgraded", "results: why not"):
-        assert said in text
+    assert all(said in text for said in ("removed", "another default", "it was upgraded", "results: why not"))
     (useful,) = [each for each in answer.restorations if each.restores]
     assert useful.setting == "performance_schema=OFF"
     assert answered(answer).exit_code == 3
@@ -561,9 +560,9 @@ def test_an_upgrade_is_answered_by_one_process_at_a_time(
     with campaign.writing(path.parent, asked.upgrade, "upgrade"):
         assert resumed(results) == 2
     said = capsys.readouterr().err
-    assert said == f"shootout: {path.parent}: upgrade {asked.upgrade} is still measured by another process\n"
+    assert said.endswith(f"{path.parent}: upgrade {asked.upgrade} is still measured by another process\n")
     assert path.read_bytes() == before
-    assert resumed(results) == 0
+    assert resumed(results) == resumed(results) == 0  # now there is a site
     assert UPGRADES.read(path).left_out == dict.fromkeys(PARTS, AS_ASKED)
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
@@ -629,9 +628,8 @@ def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     places = [*map(shown.text.index, headings)]
     assert places == sorted(places)
     front = Document((tmp_path / "site" / "index.html").read_text("utf-8"))
-    assert front.text.index("What an upgrade does") < front.text.index("Verdicts")
+    assert front.text.index("What an upgrade changes") < front.text.index("Verdicts")
     assert page_of("upgrades", EMPTY.upgrade) in front.links
-    assert UPGRADES.write(tmp_path, EMPTY.upgrade, stored_upgrade(tmp_path)).exists()
 
 
 LOG = "it ended; its error log ends:\n0 [Warning] w\n0 [ERROR] COLLATION x is not valid\n0 [ERROR] Aborting"
@@ -693,19 +691,27 @@ def test_progress_counts_the_budget_down_whatever_a_part_says(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("given", "said"),
     [
-        (["--add-workloads", "{folder}/gone.toml"], "gone.toml: cannot be read: No such file"),
-        (["--workloads", "{folder}/bad.toml"], "bad.toml: the file: Object missing required field"),
-        (["--markdown", "/proc/nothing/a.md"], "/proc/nothing/a.md: cannot be written"),
+        (f"{OLD} {NEW} --add-workloads {{}}/gone.toml", "gone.toml: cannot be read: No such file"),
+        (f"{OLD} {NEW} --workloads {{}}/bad.toml", "bad.toml: the file: Object missing required field"),
+        (f"{OLD} {NEW} --markdown /proc/nothing/a.md", "/proc/nothing/a.md: cannot be written"),
+        (f"dsn:mysql://root@127.0.0.1:1 {NEW}", "expected a server of the catalogue, such as mysql-8.0.33"),
+        (f"{OLD} {NEW} --settings /nowhere/my.cnf", "cannot be read"),
+        (f"{OLD} {NEW} --without tme", "expected some of settings, data"),
+        ("", "expected OLD and NEW, or --again DOC"),
+        ("--again old.json --workloads w", "expected no settings, workloads or count"),
+        ("--again /nowhere/old.json", "/nowhere/old.json: cannot be read"),
+        (f"{OLD} {NEW} --counted /nowhere/count.json", "/nowhere/count.json: cannot be read"),
+        (f"{OLD} {NEW} --resume", f"no upgrade from {OLD} to {NEW} to continue"),
     ],
 )
 def test_a_fault_is_said_before_anything_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, said: str
 ) -> None:
     (tmp_path / "bad.toml").write_text('title = "a"\n')
-    given = [each.format(folder=tmp_path) for each in options]
-    assert cli.main(["upgrade", OLD, NEW, *given, "--out", str(tmp_path / "out")]) == 2
+    asked = given.format(tmp_path).split()
+    assert cli.main(["upgrade", *asked, "--out", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
     assert said in told
     assert len(told.splitlines()) <= 3

@@ -16,7 +16,6 @@ from shootout.inputs import published
 from shootout.inputs.options import Selection
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Outcome
-from tests.support import builders
 from tests.support.browser import opened, serious
 from tests.support.repeated import NAMES, a_repetition, concluded
 from tests.support.report.site.pages import Document, a_site, check_links, rows_in, tables
@@ -122,14 +121,6 @@ def test_there_is_a_page_for_the_newest_run_of_each_and_a_link_to_it(everything:
         assert f'href="../{overview.relative_to(everything)}"' in text
         threads = THREADS.get(name, "1,12,64")
         assert f"--profile {name} --threads {threads} --set scale=small" in text
-
-
-def test_a_run_of_an_unknown_comparison_has_no_page(tmp_path: Path) -> None:
-    header = builders.a_header()
-    header = structs.replace(header, profile=structs.replace(header.profile, published="of-tomorrow"))
-    index = a_site([builders.a_result(builders.a_run(header))], tmp_path)
-    assert not (tmp_path / "published").exists()
-    assert "published/of-tomorrow" not in index.read_text("utf-8")
 
 
 def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came_of_it(

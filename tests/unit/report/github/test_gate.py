@@ -116,7 +116,7 @@ def test_a_fork_needs_reviewers_and_a_command_of_the_workflows(
     hub: GitHub, decide: Callable[..., dict[str, Any]]
 ) -> None:
     """GitHub passes variables, `vars.BUILD`, to no fork."""
-    with pytest.raises(InputError, match="GitHub passes forks no variables"):
+    with pytest.raises(InputError, match="GitHub passes no variables to a fork's run"):
         decide(origin="someone/servers", build="")
     hub.reviewers = 0
     many = " ".join(f"docs/{number}.md" for number in range(301))  # more than GitHub lists

@@ -16,10 +16,8 @@ from tests.support import builders
 from tests.support.report.site.pages import (
     Document,
     a_page,
-    check_figures,
     compared,
     rendered,
-    tables,
     with_samples,
 )
 
@@ -31,11 +29,6 @@ def test_a_failed_cell_shows_the_servers_own_words(built: Path) -> None:
     assert "failed" in text
     assert "No space left on device" in text
     assert "mysql-8.0.12 (pid 4711) died during round 3" in Document(built.read_text("utf-8")).text
-
-
-def test_intervals_of_metrics_sort_by_number(small: Path) -> None:
-    found = tables(a_page(small, "oltp_read_write-t1-mysql-8"))
-    check_figures(found[METRICS])
 
 
 def test_what_cannot_be_seen_is_said_and_not_zero() -> None:

@@ -89,6 +89,8 @@ def test_a_single_run_has_no_history(weeks: list[JudgedRun], tmp_path: Path) -> 
     text = Document((tmp_path / "history.html").read_text("utf-8")).text
     assert "No cell has been compared with an anchor in two runs yet." in text
     check_links(tmp_path)
+    menu = Document(index.read_text("utf-8")).links
+    assert not {"history.html", "published/index.html"}.intersection(menu)  # nothing leads to empty pages
 
 
 def test_every_point_is_in_the_files_for_machines(weekly: Path, weeks: list[JudgedRun]) -> None:

@@ -95,10 +95,6 @@ def test_cells_of_a_lost_shard_are_no_runners(tmp_path: Path) -> None:
     lost = [cell for block in matrix.shard(BLOCKS, 3, 3) for cell in block.cells]
     shares = [share for page in runner.pages([judged]) for share in page.shares]
     assert [len(share.machine.cells) for share in shares] == [4, 4]
-    out = site.build([judged], tmp_path / "site").parent
-    folder = out / "runs" / document.header.run
-    rows = csv_rows(folder / "index.csv")
-    assert {row["workload"] for row in rows if not row["runner"]} == {cell.workload for cell in lost}
-    assert sum(not row["runner"] for row in rows) == len(lost)
-    assert "4 cells on runner1" in text_of(out / "runner-runner0.html")
+    folder = site.build([judged], tmp_path / "site").parent / "runs" / document.header.run
+    assert sum(not row["runner"] for row in csv_rows(folder / "index.csv")) == len(lost)
     assert not [cell for cell in lost if (folder / f"{site.cell_stem(cell)}.html").exists()]

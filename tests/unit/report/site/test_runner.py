@@ -14,7 +14,6 @@ from shootout.model.verdict import Verdict
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import runner
 from tests.support.report.site.pages import check_figures
-from tests.support.report.site.weeks import a_week
 
 
 def test_a_runners_page_has_its_noise_and_its_false_alarms(weekly: Path) -> None:
@@ -50,10 +49,3 @@ def test_false_alarms_with_other_settings_are_those_of_other_gates(weeks: list[J
     other = dataclasses.replace(weeks[0], aa_entries=(*weeks[0].aa_entries, alarm))
     (again,) = runner.pages([*weeks[:0:-1], other])
     assert again.false_alarms == page.false_alarms
-
-
-def test_runners_are_apart(weeks: list[JudgedRun]) -> None:
-    other = a_week(30, fingerprint="another")
-    assert [page.path for page in runner.pages([other, *weeks[::-1]])] == [
-        "runner-another.html", "runner-5e7c0f2a91d4.html",
-    ]  # fmt: skip

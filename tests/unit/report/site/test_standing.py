@@ -8,12 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.inputs import matrix
-from shootout.report import judged_runs, site
+from shootout.report import site
 from shootout.report.site import publish
 from shootout.report.site.run import Run
 from shootout.report.site.standing import Standing
 from tests.support import builders
-from tests.support.report.site.pages import Document, compared, rendered
+from tests.support.report.site.pages import compared, rendered
 
 SERVERS = (builders.BASE, "mysql-8.0.12", "mariadb-10.11", "mysql-5.6.24")
 
@@ -85,11 +85,3 @@ def test_among_many_servers_only_what_changed_has_a_page() -> None:
     same = [c.cell for c in run.judged if c.verdict.value in ("equivalent", "inconclusive") and not c.leaning]
     for c in run.judged:
         assert (f"{site.cell_stem(c.cell)}.html" in found) is (c.cell not in same)
-
-
-def test_navigation_leads_to_no_empty_page(tmp_path: Path) -> None:
-    index = site.build([judged_runs.in_memory(*compared())], tmp_path)
-    links = Document(index.read_text("utf-8")).links
-    assert "history.html" not in links
-    assert "published/index.html" not in links
-    assert "runs/index.html" in links

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from shootout.chart import MARKERS, Axis, Chart, Line, Series
+from shootout.chart import Axis, Chart, Line, Series
 from shootout.model.verdict import CellComparison
 from shootout.report.site import charts, svg
-from shootout.report.site.svg import UNIT, Drawing, symbols
+from shootout.report.site.svg import UNIT, Drawing
 from tests.support import builders
 
 Element = ET.Element
@@ -55,13 +55,6 @@ def test_a_line_has_its_pattern_its_symbols_and_a_band() -> None:
     assert [each.attrib["href"] for each in picture.iter("use")] == ["#mark-circle"] * 3 + [
         "#mark-diamond"
     ] * 3
-
-
-def test_whiskers_stand_on_their_points() -> None:
-    line = Line(Series("a", 1), ((0, 1.0), (1, 3.0)), intervals=((0.0, 2.0), (2.0, 4.0)), whiskers=True)
-    chart = Chart(Axis(ends=(0, 1)), Axis(ends=(0, 4)), (line,))
-    (bars,) = styled(drawn(chart), "stroke-width:1.5")
-    assert bars.attrib["d"] == f"M0.0 {UNIT}.0V{UNIT / 2}M{UNIT}.0 {UNIT / 2}V0.0"
 
 
 def test_labels_that_would_meet_are_left_out() -> None:
@@ -145,9 +138,3 @@ def test_nothing_lies_outside_of_the_picture(values: dict[int, float], log: bool
     assert len(drawn_at) == len(shown)
     assert all(0 <= x <= UNIT and 0 <= y <= UNIT for x, y in drawn_at)
     assert drawn_at == sorted(drawn_at, key=lambda at: at[0])
-
-
-def test_every_symbol_can_be_drawn() -> None:
-    found = ET.fromstring(symbols())
-    assert [each.attrib["id"] for each in found] == [f"mark-{name}" for name in MARKERS]
-    assert len({ET.tostring(each).split(b" ", 2)[2] for each in found}) == len(MARKERS)
