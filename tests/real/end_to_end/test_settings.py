@@ -21,6 +21,6 @@ def test_what_is_lacking_and_not_declared_ends_a_run_before_it_begins(lab: Lab, 
     assert done.returncode == 2
     with pytest.raises(InputError) as caught:
         compile(load(str(cached)), "mysql", (8, 0, 12))
-    said = str(caught.value).replace("profile cached", "profile small + cached")  # it adds to the run's
+    said = str(caught.value).replace("settings cached", "settings small + cached")  # it adds to the run's
     assert f"shootout: {said}\n" in done.stderr
     assert not (tmp_path / "out" / "results").exists() or not any((tmp_path / "out" / "results").iterdir())
