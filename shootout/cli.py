@@ -10,8 +10,10 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import reduce
 from importlib import import_module
 from itertools import chain
+from operator import or_
 
 from shootout import __version__, capability, late, renamed
 from shootout import parser as arguments_of
@@ -19,22 +21,27 @@ from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
 from shootout.parser import Parser
 from shootout.signals import interrupting, put_off
 
-MEASURING = {
-    "run": "measure servers and publish the report",
-    "gate": "measure one pair of servers; exit with 1 if the head is slower",
-    "doctor": "examine this machine: what disturbs it, and its noise",
-}
-JUDGING = {
-    "merge": "join the documents of a run's shards and publish the report",
-    "compare": "judge run documents again",
-    "baseline": "store baselines",
-    "history": "show ratios to the anchor over all runs, and where they changed",
-    "site": "build the pages of all runs in a folder",
-    "github": "report to GitHub from a workflow",
-    "cache": "list or clear fetched servers and loaded datasets",
-    "servers": "list, fetch or start servers",
-    "profiles": "list what runs can measure",
-    "workloads": "list the load that servers can be put under",
+# The commands of the main job with their help, by the module of `commands` that declares them.
+OURS = {
+    "measuring": {
+        "run": "measure servers and publish the report",
+        "gate": "measure one pair of servers; exit with 1 if the head is slower",
+        "doctor": "examine this machine: what disturbs it, and its noise",
+    },
+    "judging": {
+        "merge": "join the documents of a run's shards and publish the report",
+        "compare": "judge run documents again",
+        "baseline": "store baselines",
+        "history": "show ratios to the anchor over all runs, and where they changed",
+        "site": "build the pages of all runs in a folder",
+    },
+    "github": {"github": "report to GitHub from a workflow"},
+    "stores": {
+        "cache": "list or clear fetched servers and loaded datasets",
+        "servers": "list, fetch or start servers",
+        "profiles": "list what runs can measure",
+        "workloads": "list the load that servers can be put under",
+    },
 }
 GROUPS = {
     "compare": ("run", "gate", "upgrade", "soak", "compare", "merge"),
@@ -43,12 +50,6 @@ GROUPS = {
     "servers and data": ("doctor", "servers", "cache", "profiles", "workloads", "learn"),
 }
 USAGE = 2  # exit code without a command
-_MODULES = {
-    "measuring": MEASURING,
-    "judging": ("merge", "compare", "baseline", "history", "site"),
-    "github": ("github",),
-    "stores": ("cache", "servers", "profiles", "workloads"),
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,7 +109,8 @@ def parser(chosen: str | None = None) -> Parser:
     )
     top.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    helps = {**MEASURING, **{name: capability.about(name) for name in capability.NAMES}, **JUDGING}
+    abouts = {name: capability.about(name) for name in capability.NAMES}
+    helps = reduce(or_, OURS.values(), OURS["measuring"] | abouts)
     grouped = {
         group: {name: helps[name] for name in names if name in helps} for group, names in GROUPS.items()
     }
@@ -126,7 +128,7 @@ def _declare(name: str, parser: Parser) -> None:
         if name in capability.NAMES:
             capability.load(name).command(parser)
             return
-        module = next(module for module, names in _MODULES.items() if name in names)
+        module = next(module for module, helps in OURS.items() if name in helps)
         getattr(import_module(f"shootout.commands.{module}"), f"declare_{name}")(parser)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,6 @@ from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, Skip
 from shootout.inputs import texts
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEASURING, OUT
-from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.paths import REPORTS
 from shootout.report.github import http
@@ -132,7 +131,7 @@ class Bisect(Capability):
         """Return the id of a bisection, which its folder has."""
         return path.parent.name
 
-    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
+    def answers(self, results: Path, skip: Skip) -> Iterator[tuple[str, Answer]]:
         """List all bisections."""
         for each in proof.every(results, skip):
             yield each.bisection.id, answer.answer(each)

@@ -12,7 +12,7 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor, DictCursor
 
-from shootout.errors import MeasureError, without_literals, without_values
+from shootout.errors import without_literals, without_values
 from shootout.measure.statements import is_answer
 from shootout.model.execution_plan import ExecutionPlan, PlanStep
 from shootout.servers.running import Running
@@ -52,32 +52,27 @@ def planned(
     shows all its forms. A statement that it cannot explain has an `error`. `executed`: the statements whose
     handlers count. Raises MeasureError if the server is gone.
     """
-    try:
-        with closing(instance.connect(database=schema)) as connection:
-            with connection.cursor() as cursor:
-                for statement in session:
-                    cursor.execute(statement)
-                # MySQL 9.7 gives a tree by default, and 8.0.32 lets that be set.
-                if cursor.execute("SHOW VARIABLES LIKE 'explain_format'"):
-                    cursor.execute("SET SESSION explain_format = 'TRADITIONAL'")
-            for draw in range(draws):
-                if draw:
-                    _analyse(connection)
-                for kind, sql in statements.items():
-                    asked = _Asked(connection, *prepared.get(kind, (sql, ())))
-                    steps, error, said = _traditional(asked)
-                    counts = executed is not None and executed.match(sql)
-                    text = _detailed(asked) if not draw or not steps else ""
-                    yield ExecutionPlan(
-                        start=start, server=server, kind=kind, sql=without_literals(sql), steps=steps,
-                        text=without_literals(text),
-                        handlers=_handlers(connection, sql) if counts and not draw else {},
-                        error="" if text or steps else without_values(error), warnings=said,
-                    )  # fmt: skip
-    except pymysql.Error as error:
-        raise MeasureError(
-            f"EXPLAIN on {server}: {without_values(str(error))}{instance.post_mortem()}"
-        ) from error
+    with instance.naming(f"EXPLAIN on {server}"), closing(instance.connect(database=schema)) as connection:
+        with connection.cursor() as cursor:
+            for statement in session:
+                cursor.execute(statement)
+            # MySQL 9.7 gives a tree by default, and 8.0.32 lets that be set.
+            if cursor.execute("SHOW VARIABLES LIKE 'explain_format'"):
+                cursor.execute("SET SESSION explain_format = 'TRADITIONAL'")
+        for draw in range(draws):
+            if draw:
+                _analyse(connection)
+            for kind, sql in statements.items():
+                asked = _Asked(connection, *prepared.get(kind, (sql, ())))
+                steps, error, said = _traditional(asked)
+                counts = executed is not None and executed.match(sql)
+                text = _detailed(asked) if not draw or not steps else ""
+                yield ExecutionPlan(
+                    start=start, server=server, kind=kind, sql=without_literals(sql), steps=steps,
+                    text=without_literals(text),
+                    handlers=_handlers(connection, sql) if counts and not draw else {},
+                    error="" if text or steps else without_values(error), warnings=said,
+                )  # fmt: skip
 
 
 def _analyse(connection: Connection[Cursor]) -> None:

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,6 +24,8 @@ from shootout.model.verdict import Verdict
 from shootout.parser import EXAMPLES
 from tests import manual
 from tests.support import builders
+
+EVERY = [*capability.NAMES, *chain(*cli.OURS.values())]
 
 
 def saved(document: RunDocument, folder: Path) -> Path:
@@ -262,7 +265,7 @@ def test_a_signal_while_modules_are_imported_ends_with_a_message() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "shootout: interrupted\n")
 
 
-@pytest.mark.parametrize("name", [*cli.MEASURING, *capability.NAMES, *cli.JUDGING])
+@pytest.mark.parametrize("name", EVERY)
 def test_a_commands_help_has_examples_that_parse_and_fits_a_screen(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,8 +284,7 @@ def test_without_a_command_all_are_listed_in_groups(capsys: pytest.CaptureFixtur
     assert cli.main([]) == 2
     text = capsys.readouterr().out
     assert all(f"\n{heading}:\n" in text for heading in cli.GROUPS)
-    listed = [name for names in cli.GROUPS.values() for name in names]
-    assert sorted(listed) == sorted([*cli.MEASURING, *capability.NAMES, *cli.JUDGING])
+    assert sorted(chain(*cli.GROUPS.values())) == sorted(EVERY)
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])
@@ -300,7 +302,7 @@ def test_only_what_answers_is_imported(argument: str) -> None:
 
 def test_the_help_of_a_command_imports_nothing_that_measures_judges_or_publishes() -> None:
     code = "for name in sys.argv[1:]:\n    try: cli.main([name, '--help'])\n    except SystemExit: pass"
-    modules = imported([*cli.MEASURING, *capability.NAMES, *cli.JUDGING], code)
+    modules = imported(EVERY, code)
     assert "shootout.inputs.options" in modules
     assert not {"numpy", "scipy", "jinja2", "pymysql", "pytest", "sqlglot"} & modules
 
