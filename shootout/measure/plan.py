@@ -60,15 +60,6 @@ class BoundWorkload:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a run's servers listen and keep their data."""
-
-    port: int | None  # of the first server; the others take the next ones; None: free ports
-    data: Path | None  # the servers' data during the run; None: the cache folder
-    cache_bytes: int  # size limit of the cache
-
-
-@dataclass(frozen=True)
 class Plan:
     """The plan of a run, with its servers found."""
 
@@ -79,7 +70,9 @@ class Plan:
     workloads: Mapping[str, BoundWorkload]  # by name
     cells: tuple[Cell, ...]
     seed: int
-    place: Place
+    port: int | None  # of the first server; the others take the next ones; None: free ports
+    data: Path | None  # the servers' data during the run; None: the cache folder
+    cache_bytes: int  # size limit of the cache
     planned: Planned | None = None  # the blocks of all shards; None: the run is no shard
     resume: bool = False  # continue a run that was cut short
     told: Mapping[str, Sequence[Warning]] = field(default_factory=dict)  # of servers before the run, by label
@@ -225,11 +218,9 @@ def bind(
         workloads=workloads,
         cells=tuple(cell for block in blocks for cell in block.cells),
         seed=secrets.randbits(32) if selection.seed is None else selection.seed,
-        place=Place(
-            port=_first_port(port, len(labels)),
-            data=selection.data,
-            cache_bytes=cache.limit_bytes(environment),
-        ),
+        port=_first_port(port, len(labels)),
+        data=selection.data,
+        cache_bytes=cache.limit_bytes(environment),
         planned=None if selection.shard is None else planned,
         resume=selection.resume,
     )

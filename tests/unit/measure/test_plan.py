@@ -26,8 +26,8 @@ def test_the_quick_profile_is_the_default() -> None:
     ]
     assert all(block.servers == (BASE, HEAD) for block in made.blocks)
     assert made.workloads.keys() == {"oltp_point_select", "oltp_read_only", "oltp_read_write"}
-    assert made.place.port is None
-    assert planned(set=["port=65534"]).place.port == 65534  # the second server's is the last
+    assert made.port is None
+    assert planned(set=["port=65534"]).port == 65534  # the second server's is the last
     assert made.profile_name == "quick"
 
 

@@ -21,7 +21,8 @@ from shootout.servers.sources.fetch.unpack import ArchiveError, Destination, ext
 SingleFile = Maven | Npm | Download  # one file with a checksum
 Progress = Callable[[str], None]  # receives each step as it begins
 
-_CLIENTS: dict[type[Source], str] = {Maven: "mvn", Npm: "npm", Debian: debian.CLIENT, Archive: "", Vendor: ""}
+# Of each client that downloads sources, Debian's package.
+_CLIENTS: dict[type[Source], tuple[str, str]] = {Maven: ("mvn", "maven"), Npm: ("npm", "npm")}
 
 
 def no_progress(now: str) -> None:
@@ -67,20 +68,14 @@ def target(name: str, source: Source, cache: Path) -> Path:
 
 def client(source: Source) -> str:
     """Name the client that downloads it; "": it needs none."""
-    return _CLIENTS[type(source)]
+    return debian.CLIENT if isinstance(source, Debian) else _CLIENTS.get(type(source), ("",))[0]
 
 
 def missing(source: Source) -> Lack | None:
     """Find what the source needs and this machine lacks."""
-    match source:
-        case Maven():
-            return clients.missing("mvn", "maven")
-        case Npm():
-            return clients.missing("npm", "npm")
-        case Debian():
-            return debian.missing(source.distribution)
-        case Archive() | Vendor():
-            return None
+    if isinstance(source, Debian):
+        return debian.missing(source.distribution)
+    return clients.missing(*needed) if (needed := _CLIENTS.get(type(source))) else None
 
 
 def describe(source: Source) -> str:
