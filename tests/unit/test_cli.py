@@ -307,19 +307,6 @@ def test_the_help_of_a_command_imports_nothing_that_measures_judges_or_publishes
     assert not {"numpy", "scipy", "jinja2", "pymysql", "pytest", "sqlglot"} & modules
 
 
-def test_an_interruption_during_imports_is_told() -> None:
-    """Each command imports what it needs, and is interrupted in the middle of that."""
-    code = (
-        "import builtins, os, signal, sys; from shootout import cli; original = builtins.__import__\n"
-        "def importing(name, *rest):\n"
-        "    if name == 'numpy': os.kill(os.getpid(), signal.SIGINT)\n"
-        "    return original(name, *rest)\n"
-        "builtins.__import__ = importing; sys.exit(cli.main(['run']))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "shootout: interrupted\n")
-
-
 def test_the_manual_lists_every_option() -> None:
     assert manual.FILE.read_text("utf-8") == manual.text(), "If it is meant: python -m tests.manual"
 
@@ -523,6 +510,3 @@ def test_a_defect_is_no_regression(
     monkeypatch.setattr("shootout.inputs.matrix.shipped", broken)
     assert cli.main(["profiles", "list"]) == 3
     assert capsys.readouterr().err.endswith("ZeroDivisionError: a defect\n")
-
-
-TWO_VERSIONS = ("--over", "mysql-5.7.22,mysql-8.0.12")

@@ -317,17 +317,6 @@ def test_a_busy_port_is_said(taken: int, lab: Lab, tmp_path: Path) -> None:
     assert list((tmp_path / "out" / "results").iterdir()) == []
 
 
-def test_servers_listen_where_they_are_told(taken: int, lab: Lab, tmp_path: Path) -> None:
-    port = taken - 1
-    command = a_run(lab, tmp_path, "--servers", HEAD, *POINT, "--set", f"port={port}")
-    with lab.running(*command, folder=tmp_path) as run:
-        run.said("start 1: oltp_point_select-t1")
-        with socket.create_connection(("127.0.0.1", port)) as link:
-            assert HEAD.removeprefix("mysql-").encode() in link.recv(100)
-        os.killpg(run.process.pid, signal.SIGINT)
-        assert run.ended() == 130
-
-
 @pytest.mark.parametrize(
     ("mount", "reason"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import mean
@@ -88,6 +88,7 @@ def measured(
     stop: Callable[[int, bool], None] = lambda server, stopped: None,
     control: int | None = None,
     disk: Callable[[], dict[str, float]] | None = None,
+    readings: Sequence[Callable[[], dict[str, float]]] = (),
 ) -> Measured:
     used_s = [0.0] * servers
     work = [0.0] * servers
@@ -104,7 +105,7 @@ def measured(
         cpu_s = None if index in hidden else spend
         name = "abcdefgh"[index]
         return ServerHandle(
-            name, cpu_s, [count], lambda words: f"server says: {words}", partial(stop, index),
+            name, cpu_s, readings or [count], lambda words: f"server says: {words}", partial(stop, index),
             index == control, disk or dict,
         )  # fmt: skip
 
@@ -205,19 +206,7 @@ def test_what_is_read_last_before_the_load_is_read_first_after_it() -> None:
 
 def counted(*readings: Callable[[], dict[str, float]]) -> Mapping[str, float]:
     """Measure what a server's counters grew by."""
-    result = measure_block(
-        "block",
-        1,
-        [ServerHandle("a", None, readings, str)],
-        program=PROGRAM,
-        driver=FakeDriver(tps=constant),
-        sampling=SAMPLING,
-        load=CLOSED,
-        generator=random.Random(1),
-        on_round=lambda stage, round_, rounds: None,
-    )
-    assert result.record is not None
-    return result.record.samples[0].counters
+    return recorded(FakeDriver(tps=constant), servers=1, readings=readings).samples[0].counters
 
 
 def warmed_up(
