@@ -27,11 +27,11 @@ def test_the_power_is_that_of_the_rule(loss: float, spread: float) -> None:
     """By simulation of the rule, beside the noise floor of A/A cells with this spread."""
     bar = max(math.log1p(0.02), 1.5 * 1.96 * spread / math.sqrt(doctor.STARTS))
     flagged = a_share(-math.log1p(-loss), spread, doctor.STARTS, Policy(), 1, bar=bar)
-    assert doctor.power(loss, ledger.Noise(spread), 0.02, Policy()) == pytest.approx(flagged, abs=0.1)
+    assert doctor.power(loss, ledger.Noise(spread), "any", Policy()) == pytest.approx(flagged, abs=0.1)
 
 
 def test_power_without_noise_is_that_of_the_margin() -> None:
-    assert [doctor.power(loss, ledger.Noise(0.0), 0.02, Policy()) for loss in (0.01, 0.03)] == [0, 1]
+    assert [doctor.power(loss, ledger.Noise(0.0), "any", Policy()) for loss in (0.01, 0.03)] == [0, 1]
 
 
 def test_noise_is_told_for_each_kind_of_cell() -> None:

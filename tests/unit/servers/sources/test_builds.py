@@ -80,7 +80,7 @@ def test_history_goes_along_first_parents(repository: Repository) -> None:
     repository.git("merge", "--quiet", "--no-ff", "--message", "merge", "side")
     found = builds.history(str(repository.folder), one, "main")
     assert [(each.subject, each.parents) for each in found] == [("one", 0), ("two", 1), ("merge", 2)]
-    assert [each.hash for each in found][:2] == [one, two]
+    assert [each.commit for each in found][:2] == [one, two]
     assert {each.author for each in found} == {"Some Engineer"}
 
 
