@@ -161,18 +161,9 @@ def _question(
     ]
     if not commits:
         return measure.Question(plan, tuple(revisions), None, link, instrument)
-    described = (
-        structs.replace(
-            revision,
-            commit=commit.hash,
-            parents=commit.parents,
-            author=commit.author,
-            date=commit.date,
-            subject=commit.subject,
-        )
-        for revision, commit in zip(revisions, commits, strict=True)
-    )
-    return measure.Question(plan, tuple(described), build, link, instrument)
+    pairs = zip(revisions, commits, strict=True)
+    described = tuple(structs.replace(revision, **vars(commit)) for revision, commit in pairs)
+    return measure.Question(plan, described, build, link, instrument)
 
 
 CAPABILITY = Bisect()

@@ -49,7 +49,7 @@ class BuildError(MeasureError):
 class Commit:
     """A commit of a repository."""
 
-    hash: str
+    commit: str  # full hash
     parents: int
     author: str
     date: str  # ISO
@@ -133,12 +133,12 @@ def reverted(newest: Source, commits: Sequence[Commit], cache: Path) -> Source |
     with _checked_out(newest, cache / WORK_TREES) as (work_tree, _):
         for commit in reversed(commits):
             mainline = ("--mainline", "1") if commit.parents > 1 else ()
-            if _git(work_tree, "revert", "--no-commit", *mainline, commit.hash) is None:
+            if _git(work_tree, "revert", "--no-commit", *mainline, commit.commit) is None:
                 break
         else:
             tree = _must(work_tree, "write-tree")
             if tree != _must(work_tree, "rev-parse", "HEAD^{tree}"):  # else undone already
-                said = f"Without {', '.join(commit.hash[:12] for commit in commits)}"
+                said = f"Without {', '.join(commit.commit[:12] for commit in commits)}"
                 made = _must(work_tree, "commit-tree", tree, "-p", newest.commit, "-m", said, variables=_US)
                 return Source(newest.repository, made)
         _must(work_tree, "reset", "--hard", "--quiet")  # and no revert is under way
