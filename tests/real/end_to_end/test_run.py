@@ -89,16 +89,6 @@ def test_a_run_is_documented(finished: Finished) -> None:
     assert finished.document.end.elapsed_s > 0
 
 
-def test_a_run_is_published(finished: Finished) -> None:
-    index = (finished.out / "site" / "index.html").read_text()
-    assert BASE in index
-    assert HEAD in index
-    assert finished.document.header.run in index
-    pages = list((finished.out / "site").rglob("*.html"))
-    for workload in ("oltp_point_select", "oltp_read_write"):
-        assert [page for page in pages if page.name.startswith(f"{workload}-t2-{HEAD}")]
-
-
 def test_a_run_says_what_it_does_and_found(finished: Finished) -> None:
     stdout, stderr = finished.done.stdout, finished.done.stderr
     rows = [line.split() for line in stdout.splitlines() if line.startswith("oltp_")]
@@ -269,23 +259,12 @@ def test_a_server_that_dies_fails_its_cell_only(lab: Lab, tmp_path: Path) -> Non
     assert "ready for connections" in failure.reason  # from its error log
     assert found.end is not None
     assert not found.end.interrupted
-    measured = {
-        (record.block, samples.server)
-        for record in found.starts
-        for samples in record.samples
-        if samples.transactions
-    }
+    measured = {(record.block, each.server) for record in found.starts for each in record.samples}
     assert len(measured) == 4
-    stdout = run.out.read_text()
-    assert f"oltp_point_select, {failure.cell.threads} thread" in stdout
-    assert "The server has died" in stdout
-    (row,) = (line for line in stdout.splitlines() if "✕ failed" in line)
+    (row,) = (line for line in run.out.read_text().splitlines() if "✕ failed" in line)
     assert row.split()[:2] == ["oltp_point_select", str(failure.cell.threads)]
-    index = (tmp_path / "out" / "site" / "index.html").read_text()
-    assert "failed" in index
-    pages = list((tmp_path / "out" / "site").rglob(f"{hit}-{HEAD}~*.html"))
-    assert len(pages) == 1
-    assert "The server has died" in pages[0].read_text()
+    (page,) = (tmp_path / "out" / "site").rglob(f"{hit}-{HEAD}~*.html")
+    assert "The server has died" in page.read_text()
 
 
 # --- what cannot be done --------------------------------------------------------------------------
