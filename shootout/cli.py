@@ -9,13 +9,16 @@ import argparse
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
 from itertools import chain
 from operator import or_
 
-from shootout import __version__, capability, late, renamed
+from shootout import __version__, capability, renamed
 from shootout import parser as arguments_of
 from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
 from shootout.parser import Parser
@@ -50,6 +53,7 @@ GROUPS = {
     "servers and data": ("doctor", "servers", "cache", "profiles", "workloads", "learn"),
 }
 USAGE = 2  # exit code without a command
+_PACKAGE = "shootout."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 args, unknown = parser(chosen).parse_known_args(given)
                 if unknown:
                     args.parser.reject(unknown, given)
-                late.finish()
+                _finish_imports()
             with of_places():
                 code = _run(args, given)
     except (InputError, MeasureError) as error:
@@ -124,7 +128,7 @@ def parser(chosen: str | None = None) -> Parser:
 
 
 def _declare(name: str, parser: Parser) -> None:
-    with late.importing():
+    with _importing_late():
         if name in capability.NAMES:
             capability.load(name).command(parser)
             return
@@ -137,6 +141,37 @@ def _fail(error: Exception) -> None:
     from shootout.servers.external import dsn  # noqa: PLC0415
 
     warn(dsn.redacted(str(error)))  # it may quote a password from the arguments
+
+
+@contextmanager
+def _importing_late() -> Iterator[None]:
+    """Have the modules of this package that are imported inside the block run at their first use.
+
+    `from module import name` uses it; `from package import module` does not.
+    """
+    sys.meta_path.insert(0, _Late)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_Late)
+
+
+def _finish_imports() -> None:
+    """Run those that nothing has used yet. Two threads may not be the first: Python 3.11 guards nothing."""
+    for name in [*sys.modules]:
+        if name.startswith(_PACKAGE):
+            vars(sys.modules[name])
+
+
+class _Late(PathFinder):
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: object = None
+    ) -> ModuleSpec | None:
+        spec = super().find_spec(fullname, path) if fullname.startswith(_PACKAGE) else None
+        if spec is not None and spec.loader is not None and fullname != "shootout._engine":
+            spec.loader = LazyLoader(spec.loader)
+        return spec
 
 
 if __name__ == "__main__":

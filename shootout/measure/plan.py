@@ -22,7 +22,7 @@ from shootout.model.program import Program
 from shootout.model.run import Warning, WorkloadRecord
 from shootout.model.workload import Workload
 from shootout.paths import cache_folder
-from shootout.runner import fitting
+from shootout.runner import machine
 from shootout.servers.external import dsn
 from shootout.servers.sources import cache, catalogue, installations, reference
 from shootout.servers.sources.fetch.packages import Progress, no_progress
@@ -272,7 +272,7 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
         if settings is not None and any(
             server.source != "dsn" for server in references if server.settings == settings
         ):
-            fitting.require_memory(settings, layered)
+            machine.require_memory(settings, layered)
 
 
 def _with_settings(

@@ -301,10 +301,7 @@ def test_without_a_command_all_are_listed_in_groups(capsys: pytest.CaptureFixtur
 def test_only_what_answers_is_imported(argument: str) -> None:
     modules = imported([argument], "try: cli.main()\nexcept SystemExit: pass")
     assert {name for name in modules if name.startswith("shootout.")} == {
-        *(
-            f"shootout.{name}"
-            for name in ("capability", "cli", "errors", "late", "parser", "renamed", "signals")
-        ),
+        *(f"shootout.{name}" for name in ("capability", "cli", "errors", "parser", "renamed", "signals")),
         *(f"shootout.{name}" for name in capability.NAMES),
     }
     assert not {"numpy", "msgspec", "jinja2", "pymysql", "pytest", "rich"} & modules
