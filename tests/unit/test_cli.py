@@ -328,18 +328,6 @@ def test_a_wheel_stores_no_baselines_beside_its_modules(
 # --- compare --------------------------------------------------------------------------------------
 
 
-def test_compare_prints_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["compare", str(saved(a_document(), tmp_path))]) == 1
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert f"{builders.HEAD} is slower than {builders.BASE} in 2 of 2 cells" in out
-    rows = [line.split() for line in out.splitlines() if line.startswith("oltp_")]
-    assert [(row[0], row[1], row[-1]) for row in rows] == [
-        ("oltp_point_select", "1", "regressed"),
-        ("oltp_point_select", "8", "regressed"),
-    ]
-
-
 def test_compare_takes_another_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(a_document(), tmp_path)
     assert cli.main(["compare", str(path), "--base", builders.HEAD]) == 0
