@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -87,7 +87,10 @@ class Host:
     @property
     def cpus(self) -> tuple[int, ...]:
         """The CPUs that this process may use, threads of one core side by side."""
-        cpus = numbers(self.field("proc/self/status", "Cpus_allowed_list"))
+        return self.by_core(numbers(self.field("proc/self/status", "Cpus_allowed_list")))
+
+    def by_core(self, cpus: Collection[int]) -> tuple[int, ...]:
+        """CPUs in the order of their packages and cores."""
         return tuple(sorted(cpus, key=lambda cpu: (*self.core(cpu), cpu)))
 
     def core(self, cpu: int) -> tuple[int, int]:

@@ -73,7 +73,7 @@ def placement(cpus: Sequence[int], name: PlacementName = "auto") -> Placement:
     intervals (docs/decisions.md). A client and a server that only take turns share one CPU
     throughout: on two, every turn would wake an idle one, which on a virtual machine took two thirds of the
     time and most of the noise (docs/results.md).
-    The client gets the first CPUs, so pass CPUs of one core side by side (`Host.cpus`).
+    The client gets the first CPUs, so pass CPUs of one core side by side (`Host.by_core`).
     """
     quarter = max(1, round(len(cpus) / 4))
     client, rest = cpus[:quarter], cpus[quarter:] or cpus
