@@ -31,7 +31,7 @@ def answer(bisected: Bisected, out: Path | None = None) -> Answer:
     title, drawn = f"{bisected.measure.capitalize()} by revision", _ratios(bisected)
     documents = f"; its documents: {', '.join(bisected.documents)}" if bisected.documents else ""
     return Answer(
-        name="Since when",
+        name="Since when?",
         headline=headline(bisected),
         topics=(
             Topic(lines=(*steps(bisected), *notes(bisected))),
@@ -94,12 +94,12 @@ def notes(bisected: Bisected) -> Iterator[str]:
         )
     yield from _proven(bisected)
     if bisected.bisection.begun_in < FORMAT:
-        yield "Begun by an older shootout: judged by today's rule, and not continued."
+        yield "An older shootout began this bisection: today's rule judges it, and it cannot be resumed."
     if failed := sum(bool(finding.reason) for finding in bisected.findings):
         yield f"{failed} of {len(bisected.findings)} revisions cannot be measured."
     yield (
         f"{bisected.starts} starts of single servers, {len(bisected.bisection.builds)} builds, "
-        f"{bisected.spent_s / 60:.0f} min; a start varies by {numbers.percents(bisected.spread)}."
+        f"{bisected.spent_s / 60:.0f} min; starts vary by {numbers.percents(bisected.spread)}."
     )
 
 

@@ -142,7 +142,7 @@ class Heat:
         steps = [(kind.kind, cost.step) for kind in self.kinds for cost in kind.costs if cost.step]
         worse = [(kind, step) for kind, step in steps if step.verdict is Verdict.REGRESSED]
         better = sum(step.verdict is Verdict.IMPROVED for _, step in steps)
-        said = f"From version to version, {len(worse)} of {len(steps)} steps execute more, {better} fewer."
+        said = f"{len(worse)} of {len(steps)} steps between versions need more instructions, {better} fewer."
         if worse:
             kind, most = max(worse, key=lambda one: _size(one[1]))
             said += f" The largest: {kind}, {_by(most)} in {most.server}."
