@@ -17,7 +17,7 @@ from shootout.chart import Axis, Chart, Line, Series, readouts
 from shootout.model.verdict import Interval, Verdict
 from shootout.report import commands
 
-COLUMNS = ("revision", "step here", "to the base", "verdict", "to the one before", "starts", "what")
+COLUMNS = ("revision", "step here", "against the base", "verdict", "against the one before", "starts", "what")
 TICKS_MAX = 8  # of the chart
 FEW = 12  # revisions: a table lists all of them
 
@@ -167,7 +167,9 @@ def shown(bisected: Bisected) -> tuple[RevisionFinding, ...]:
 def table(bisected: Bisected) -> Table:
     """The revisions that were measured, that cannot be, or where the step may be."""
     rows = tuple(_row(bisected, finding) for finding in shown(bisected))
-    return Table(COLUMNS, rows, "Measured, not measurable, or possible places of the step", whole=True)
+    return Table(
+        COLUMNS, rows, "Revisions that were measured, that cannot be, or where the step may be", whole=True
+    )
 
 
 def _row(bisected: Bisected, finding: RevisionFinding) -> tuple[Field, ...]:

@@ -184,7 +184,7 @@ def failures(comparison: CountComparison) -> tuple[str, ...]:
     document = comparison.document
     made = max((count.start for count in document.counts), default=0)
     fewer = (
-        [f"Some starts: counted in {made} of {document.starts} starts"] if 0 < made < document.starts else []
+        [f"Later starts: counted in {made} of {document.starts} starts"] if 0 < made < document.starts else []
     )
     lacking: dict[str, list[CountFailure]] = {}
     for each in document.failures:

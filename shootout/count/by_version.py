@@ -152,10 +152,11 @@ class Heat:
     def topic(self) -> Topic:
         """The table; terminal and Markdown have the largest step of each kind."""
         document = self.comparison.document
-        marks = "◆ marks a version that plans the statement in another way than the one before. "
+        marks = "◆ marks a version whose plan is not the one of the version before. "
         said = (
-            "Instructions of each kind of statement, and their change from the version before; below it, "
-            f"relative to {' and '.join(self.references)}. {marks if document.plans else ''}"
+            "The change in instructions from the version before, and below it the ratio to "
+            f"{' or '.join(self.references)}; where there is none, the instructions themselves. "
+            f"{marks if document.plans else ''}"
             f"A colour means a certain change of {share(document.bar)} or more."
         )
         rows = tuple(

@@ -41,7 +41,8 @@ def _start(found: Findings) -> Iterator[str]:
         yield f"Rename in my.cnf: {listed([f'{fate.option} to {fate.renamed}' for fate in renamed])}."
     data = found.document.data
     if data is not None and not data.started:
-        yield f"Upgrade the data directory, on which {found.new} does not start as it is: {data.told[0]}"
+        why = " ".join(data.told[:2])
+        yield f"Upgrade the data directory, on which {found.new} does not start as it is: {why}"
     failures = found.counted.document.failures if found.counted else ()
     if lacks := [each.kind for each in failures if each.lacks and each.server == found.new]:
         yield f"Rewrite: {found.new} does not know {listed(lacks)}."

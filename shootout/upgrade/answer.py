@@ -276,8 +276,9 @@ def _data(found: Findings) -> Topic | None:
     else:
         rows = "with the same rows" if data.same_rows else "but with other rows"
         took = f"{number(data.seconds, 0)}{SPACE}s"
-        said = f"{found.new} starts on a data directory of {found.old} after {took}, {rows}."
-    return Topic("The old data directory", (said, *(f"Its log: {line}" for line in data.told)))
+        log = " Its log says:" if data.told else ""
+        said = f"{found.new} starts on a data directory of {found.old} after {took}, {rows}.{log}"
+    return Topic("The old data directory", (said, *data.told))
 
 
 def _untested(found: Findings) -> Topic:
