@@ -41,8 +41,8 @@ def _start(found: Findings) -> Iterator[str]:
         yield f"Rename in my.cnf: {listed([f'{fate.option} to {fate.renamed}' for fate in renamed])}."
     data = found.document.data
     if data is not None and not data.started:
-        why = " ".join(data.told[:2])
-        yield f"Upgrade the data directory, on which {found.new} does not start as it is: {why}"
+        cause = next((f": {text}" for text in data.told if not text.endswith(":")), "")
+        yield f"Go by a version between, or by a dump: {found.new} does not start on the old data{cause}"
     failures = found.counted.document.failures if found.counted else ()
     if lacks := [each.kind for each in failures if each.lacks and each.server == found.new]:
         yield f"Rewrite: {found.new} does not know {listed(lacks)}."
@@ -69,9 +69,9 @@ def _look(found: Findings) -> Iterator[Point]:
     planned = [change for change in lost if found.plan(change) == "changed"]
     if planned:
         dearest, *others = planned
-        more = f"; also {listed([each.kind for each in others])}, whose plans changed, too" if others else ""
-        said = f"whose plan changed: {instructions(dearest)}, and {_tried(found, dearest)}"
-        yield Point(f"Hint or rewrite {dearest.kind}, {said}{more}.")
+        more = f" Likewise {listed([each.kind for each in others])}." if others else ""
+        told = f"{instructions(dearest)} with another plan, {_tried(found, dearest)}"
+        yield Point(f"Hint or rewrite {dearest.kind}: {told}.{more}")
     elif lost and not found.cells:
         said = f"{instructions(lost[0])}; {_tried(found, lost[0])}"
         yield Point(f"Check how often you send {lost[0].kind}: {said}.")
