@@ -183,9 +183,7 @@ def failures(comparison: CountComparison) -> tuple[str, ...]:
     """Say why there are no counts, or of other data."""
     document = comparison.document
     made = max((count.start for count in document.counts), default=0)
-    fewer = (
-        [f"Later starts: counted in {made} of {document.starts} starts"] if 0 < made < document.starts else []
-    )
+    fewer = [f"Later starts: counted in {made} of {document.starts} starts"] * (0 < made < document.starts)
     lacking: dict[str, list[CountFailure]] = {}
     for each in document.failures:
         if each.lacks:
