@@ -70,7 +70,7 @@ def _look(found: Findings) -> Iterator[Point]:
     if planned:
         dearest, *others = planned
         more = f" Likewise {listed([each.kind for each in others])}." if others else ""
-        told = f"{instructions(dearest)} with another plan, {_tried(found, dearest)}"
+        told = f"{instructions(dearest)} with another plan; {_tried(found, dearest)}"
         yield Point(f"Hint or rewrite {dearest.kind}: {told}.{more}")
     elif lost and not found.cells:
         said = f"{instructions(lost[0])}; {_tried(found, lost[0])}"
