@@ -616,7 +616,7 @@ def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
 
 def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     UPGRADES.write(tmp_path, EMPTY.upgrade, stored_upgrade(tmp_path))
-    listed = CAPABILITY.listing(tmp_path, (), pytest.fail)
+    listed = CAPABILITY.listing(tmp_path, pytest.fail)
     assert listed is not None
     runs = [judged_runs.in_memory(*builders.a_result())]
     site.build(runs, tmp_path / "site", listings=[listed])
