@@ -50,7 +50,7 @@ def commit(folder: Path, subject: str, pairs: int | None, differing: object = ""
     (folder / "notes" / subject).write_text(f"{subject}\n", "utf-8")
     git(folder, "add", ".")
     git(folder, "commit", "--quiet", "--message", subject)
-    return git(folder, "rev-parse", "HEAD").strip()
+    return git(folder, "rev-parse", "HEAD")
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -59,7 +59,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(
         ["git", "-C", str(folder), *arguments],
         env=os.environ | who, check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
+    ).stdout.strip()  # fmt: skip
 
 
 _WHO = {"NAME": "Some Engineer", "EMAIL": "engineer@example.org"}

@@ -594,7 +594,7 @@ mod tests {
             packets(&[&[0, 1]]),
             packets(&[&[1], COLUMN, COLUMN]),
             packets(&[OK, OK]),
-            b"\x01\x00\x00\x07\x00".to_vec(),
+            [b"\x07\x00\x00\x07", OK].concat(),
         ] {
             assert!(read(&stream).is_err(), "{stream:?}");
         }

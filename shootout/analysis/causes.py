@@ -81,7 +81,7 @@ def _costs(
 def _statements(statements: Sequence[StatementTime], transaction_s: float, margin: float) -> Iterator[Cause]:
     for statement in statements:
         by = statement.difference_s
-        if (by.low > 0 or by.high < 0) and abs(by.estimate) >= margin * statement.base_s:
+        if by.excludes_zero and abs(by.estimate) >= margin * statement.base_s:
             yield Cause(
                 kind="statement",
                 name=statement.kind,

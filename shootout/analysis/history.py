@@ -102,7 +102,7 @@ def _suspected_runs(level: Sequence[float]) -> int:
     rest = sorted(level[:-most])
     lows, highs = (list(accumulate(reversed(level[-most:]), extreme)) for extreme in (min, max))
     for count in range(most, 0, -1):
-        centre = _median(rest)
+        centre = statistics.median(rest)
         distance = max(lows[count - 1] - centre, centre - highs[count - 1])  # of the nearest
         if distance > SUSPICIOUS_MIN:  # rare, so the slow spread is seldom computed
             spread = MAD * statistics.median(abs(value - centre) for value in rest)
@@ -110,11 +110,6 @@ def _suspected_runs(level: Sequence[float]) -> int:
                 return count
         insort(rest, level[-count])
     return 0
-
-
-def _median(ascending: Sequence[float]) -> float:
-    half = len(ascending) // 2
-    return ascending[half] if len(ascending) % 2 else (ascending[half - 1] + ascending[half]) / 2
 
 
 def _change(

@@ -121,7 +121,7 @@ def compare(base: Starts, head: Starts, trim: float, confidence: float) -> tuple
             name=name,
             base=change.base,
             head=change.compared_head,
-            difference=change.compared_difference,
+            difference=_moved(change.difference.interval, change.compared_head - change.base),
             ratio=change.ratio and change.ratio.ratio,
             p_value=p_value,
         )
@@ -180,11 +180,6 @@ class _Change(NamedTuple):
     def compared_head(self) -> float:
         """The head's value that the ratio gives: the mean over starts is another estimate."""
         return self.head if self.ratio is None else self.base * self.ratio.ratio.estimate
-
-    @property
-    def compared_difference(self) -> Interval:
-        """The difference with its interval, moved to fit the head's value."""
-        return _moved(self.difference.interval, self.compared_head - self.base)
 
 
 def _moved(interval: Interval, estimate: float) -> Interval:

@@ -140,7 +140,10 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
 def is_narrow(starts: Sequence[StartRecord], policy: Policy, wanted: float) -> bool:
     """Whether each head's interval is as narrow as `wanted`, or as a share of its change."""
     effects = of_heads(starts, policy).values()
-    return bool(starts) and all(_half_width(effect) <= max(wanted, _wanted(effect)) for effect in effects)
+    return bool(starts) and all(
+        effect is not None and _half_width(effect) <= max(wanted, OF_CHANGE * abs(effect.estimate))
+        for effect in effects
+    )
 
 
 def is_certain(starts: Sequence[StartRecord], policy: Policy, workload: str) -> bool:
@@ -148,13 +151,11 @@ def is_certain(starts: Sequence[StartRecord], policy: Policy, workload: str) -> 
     margin = math.log1p(policy.margin_of(THROUGHPUT, workload))
     effects = of_heads(starts, policy).values()
     return bool(effects) and all(
-        effect is not None and abs(effect.estimate) > margin and _half_width(effect) <= _wanted(effect)
+        effect is not None
+        and abs(effect.estimate) > margin
+        and _half_width(effect) <= OF_CHANGE * abs(effect.estimate)
         for effect in effects
     )
-
-
-def _wanted(effect: stats.Effect | None) -> float:
-    return 0.0 if effect is None else OF_CHANGE * abs(effect.estimate)
 
 
 def of_heads(starts: Sequence[StartRecord], policy: Policy) -> dict[str, stats.Effect | None]:

@@ -9,7 +9,7 @@ constant number on one of the servers are compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,20 +51,16 @@ def _differences(
     base: Starts, head: Starts, read: Callable[[Returned], tuple[int, float]]
 ) -> tuple[Difference, ...]:
     found = []
-    for kind, of_base, of_head in _common(base, head):
+    sides = [samples.returned for samples in base.values()], [samples.returned for samples in head.values()]
+    for kind in dict.fromkeys(kind for returned in sides[0] for kind in returned):
+        of_base, of_head = ([returned[kind] for returned in side if kind in returned] for side in sides)
+        if not of_head:
+            continue
         then, now = _level(of_base, read), _level(of_head, read)
         alike = all(start.alike for start in of_base) and not (_writes(base) or _writes(head))
         if (alike or min(then.error, now.error) == 0) and _differ(then, now):
             found.append(Difference(kind, then.mean, now.mean))
     return tuple(sorted(found, key=lambda each: -abs(each.head - each.base) / max(each.base, each.head)))
-
-
-def _common(base: Starts, head: Starts) -> Iterator[tuple[str, list[Returned], list[Returned]]]:
-    sides = [samples.returned for samples in base.values()], [samples.returned for samples in head.values()]
-    for kind in dict.fromkeys(kind for returned in sides[0] for kind in returned):
-        of_base, of_head = ([returned[kind] for returned in side if kind in returned] for side in sides)
-        if of_head:
-            yield kind, of_base, of_head
 
 
 def _level(starts: Sequence[Returned], read: Callable[[Returned], tuple[int, float]]) -> _Level:

@@ -115,7 +115,7 @@ class Found:
             margin=self.measured.margin,
             spread=self.measured.spread,
             starts=self.measured.starts.total(),
-            spent_s=building_s(self.bisection) + self.measured.seconds,
+            spent_s=sum(build.seconds for build in self.bisection.builds.values()) + self.measured.seconds,
             findings=tuple(map(finding, range(len(revisions)))),
             steps=tuple(
                 Step(older=revisions[older].label, newer=revisions[newer].label, ratio=judged.ratio)
@@ -174,11 +174,6 @@ def equal(bisection: Bisection) -> list[Pair]:
         if digest and first.setdefault(digest, number) != number:
             same.append((first[digest], number))
     return same
-
-
-def building_s(bisection: Bisection) -> float:
-    """Time for builds."""
-    return sum(build.seconds for build in bisection.builds.values())
 
 
 class Costs(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,10 +59,6 @@ class Question:
             link=self.link, instrument=self.instrument.stored if self.instrument else TIME,
         )  # fmt: skip
 
-    def is_of(self, bisection: Bisection) -> bool:
-        """Whether that bisection, of this format, asks the same, but perhaps for another budget."""
-        return _asked(self.begin(bisection.id)) == _asked(bisection)
-
 
 def _asked(bisection: Bisection) -> Bisection:
     """Without what may differ between two that ask the same, such as where the repository lies."""
@@ -90,7 +86,11 @@ def bisect(question: Question, results: Path, observe: Observe) -> Path:
     said = 0  # documents
     while True:
         found = Found(bisection, measured(bisection, path.parent))
-        require_ends(bisection, found.measured.unusable)
+        for end in (found.answer.findings[0], found.answer.findings[-1]):
+            if end.reason:
+                raise MeasureError(
+                    f"{end.revision.label}, an end of the history, cannot be measured: {end.reason}"
+                )
         documents = len(found.measured.documents)
         left_s = question.plan.profile.sampling.budget_s - found.answer.spent_s
         costs = None if instrument else _costs(question, bisection)
@@ -134,7 +134,7 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
     """
     if question.plan.resume:
         for bisection in BISECTIONS.newest_first(results, lambda reason: None):
-            if question.is_of(bisection):
+            if _asked(question.begin(bisection.id)) == _asked(bisection):
                 observe(Progress(stage="note", detail=f"resuming {bisection.id}"))
                 bisection = structs.replace(bisection, link=question.link or bisection.link)  # noqa: PLW2901
                 if not bisection.finished:
@@ -146,13 +146,6 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
     with files.writing(folder):
         folder.mkdir(parents=True)
     return BISECTIONS.write(results, bisection.id, bisection), bisection
-
-
-def require_ends(bisection: Bisection, reasons: Mapping[str, str]) -> None:
-    """Raise MeasureError if the first or the last revision is among those that cannot be measured."""
-    for label in (bisection.revisions[0].label, bisection.revisions[-1].label):
-        if label in reasons:
-            raise MeasureError(f"{label}, an end of the history, cannot be measured: {reasons[label]}")
 
 
 def _costs(question: Question, bisection: Bisection) -> Costs:

@@ -36,7 +36,7 @@ class Touched:
     @property
     def header(self) -> bool:
         """Whether several files compile it."""
-        return sources.is_header(self.file)
+        return self.file.lower().endswith(sources.HEADERS)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ def of_repository(folder: Path, base: str, head: str) -> Touches:
     commits = [_git(folder, *verify, f"{each}^{{commit}}").decode().strip() for each in (base, head)]
     files = [*_files(_git(folder, "diff", *_OPTIONS, *commits, "--"))]
     read = [each for each in files if sources.is_source(each[0])]
-    found = iter(sources.read([_blob(folder, blob) for _, *blobs in read for blob in blobs]))
+    blobs = [blob for _, *both in read for blob in both]
+    contents = [_git(folder, "cat-file", "blob", blob) if blob.strip("0") else b"" for blob in blobs]
+    found = iter(sources.read(contents))
     others = tuple(path for path, *_ in files if not sources.is_source(path))
     touches = _touches([(path, next(found), next(found)) for path, *_ in read], others)
     return replace(touches, functions=_with_aliases(folder, commits, touches.functions))
@@ -80,10 +82,6 @@ def _with_aliases(folder: Path, commits: Sequence[str], functions: Sequence[Touc
         for each in functions
         for owner, _, last in [each.name.rpartition("::")]
     )
-
-
-def _blob(folder: Path, blob: str) -> bytes:
-    return _git(folder, "cat-file", "blob", blob) if blob.strip("0") else b""
 
 
 def _git(folder: Path, *arguments: str, none: int = 0) -> bytes:

@@ -67,11 +67,6 @@ def is_source(path: str) -> bool:
     return path.lower().endswith((*ENDINGS, *HEADERS)) and not is_script
 
 
-def is_header(path: str) -> bool:
-    """Say whether other files include it."""
-    return path.lower().endswith(HEADERS)
-
-
 def read(contents: Sequence[bytes]) -> list[Source]:
     """Read files. Raises InputError without Universal Ctags."""
     tags: defaultdict[str, list[Any]] = defaultdict(list)

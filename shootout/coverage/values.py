@@ -10,7 +10,6 @@ from shootout.model.value import Count, Value
 
 UNUSED = -1  # in place of a share
 
-Part = Annotated[float, Meta(ge=0, le=1)]
 PerMille = Annotated[int, Meta(ge=UNUSED, le=1000)]
 
 
@@ -54,7 +53,7 @@ class MapServer(Value):
     beside: tuple[Count, ...]  # indexes of functions that only other threads executed
     parts: tuple[MapPart, ...]  # empty: the program's symbols could not be read
     # The share of the program's functions that have a name; None: not known.
-    named: Part | None
+    named: Annotated[float, Meta(ge=0, le=1)] | None
     blind: tuple[BlindSpot, ...]  # the largest first
 
 

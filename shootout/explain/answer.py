@@ -137,8 +137,7 @@ def functions(explained: Explained) -> Iterator[Point]:
     ):
         if changes:
             more = f", {NAMED_MAX} of {len(changes)}" if len(changes) > NAMED_MAX else ""
-            only = {change.name: _only(change, explanation) for change in changes}
-            shown = tuple(_part(change, cpu, only[change.name]) for change in changes[:NAMED_MAX])
+            shown = tuple(_part(each, cpu, _only(each, explanation)) for each in changes[:NAMED_MAX])
             yield Point(f"{text}{more}:", shown)
 
 

@@ -45,7 +45,7 @@ def _setting(explained: Explained) -> str:
 def _plan(explained: Explained) -> str:
     """The changed plans, without those of statements that take little of a certain change."""
     whole = explained.wall_clock[0].difference if explained.wall_clock else Interval.exactly(0)
-    times = explained.statements if whole.low > 0 or whole.high < 0 else ()
+    times = explained.statements if whole.excludes_zero else ()
     little = {each.kind for each in times if each.difference_s.estimate / whole.estimate < wording.LITTLE}
     changed = [change for change in explained.plans if change.changed and change.kind not in little]
     more = f"; {len(changed) - 1} more changed" if len(changed) > 1 else ""

@@ -90,20 +90,15 @@ def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict
         path = EXPLANATIONS.path_of_cell(results, run, cell.name)
         try:
             if path.exists():
-                found[cell] = (_section(path, run, cell),)
+                explained = judge.read(path)
+                if (explained.explanation.run, explained.explanation.cell) != (run, cell):
+                    raise InputError(f"{path}: not an explanation of this run's {cell.name}")
+                found[cell] = (answers.section(explained, _counted(path, explained)),)
         except InputError as error:
             skip(str(error))
         except Exception as error:  # a defect, which costs no verdict
             skip(f"explain, {cell.name}: {type(error).__name__}: {error}")
     return found
-
-
-def _section(path: Path, run: str, cell: Cell) -> Section:
-    """Explain a cell's change, with what was counted of its servers."""
-    explained = judge.read(path)
-    if (explained.explanation.run, explained.explanation.cell) != (run, cell):
-        raise InputError(f"{path}: not an explanation of this run's {cell.name}")
-    return answers.section(explained, _counted(path, explained))
 
 
 def _counted(path: Path, explained: judge.Explained) -> Instructions | None:

@@ -47,10 +47,6 @@ class Frame:
     def is_narrow(self) -> bool:
         return 100 * self.width < NAMED_MIN
 
-    @property
-    def certain(self) -> bool:
-        return self.difference.low > 0 or self.difference.high < 0
-
 
 @dataclass(frozen=True)
 class Graph:
@@ -128,7 +124,7 @@ def _rooms(frames: Sequence[Frame], whole: float) -> dict[Frame, tuple[float, fl
 
 def _strength(frame: Frame, whole: float) -> int:
     share = abs(frame.difference.estimate) / whole
-    return sum(share >= step for step in STRENGTHS) if frame.certain else 0
+    return sum(share >= step for step in STRENGTHS) if frame.difference.excludes_zero else 0
 
 
 def _frame(frame: Frame, whole: float, room: tuple[float, float] | None) -> str:

@@ -33,6 +33,11 @@ class Interval(Value):
     low: float
     high: float
 
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the whole interval lies on one side of zero."""
+        return self.low > 0 or self.high < 0
+
     @classmethod
     def exactly(cls, value: float) -> Self:
         """Make a value without uncertainty."""

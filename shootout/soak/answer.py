@@ -58,6 +58,7 @@ def answer(result: SoakResult) -> Answer:
     """Describe what became of each server under load."""
     header, failures = result.document.header, result.document.failures
     lasted = figures.duration(header.duration_s)
+    early = tuple(f"{each.server}: {each.reason}" for each in failures)
     return Answer(
         name=f"Soak: {header.workload.name}, {figures.threads(header.threads)}",
         headline=headline(result),
@@ -65,7 +66,7 @@ def answer(result: SoakResult) -> Answer:
             (
                 *(_findings(result, each) for each in result.comparisons),
                 *(_footprint(each) for each in result.comparisons),
-                _failed(result),
+                Topic("Ended early", early, is_problem=True) if early else None,
                 Topic(lines=(EXPLAINED,), page_only=True),
                 Topic("Curves", charts=charts.drawn_of(result.document), page_only=True),
                 _servers(result),
@@ -143,11 +144,6 @@ def _footprint(comparison: SoakComparison) -> Topic | None:
     table = Table(("measure", comparison.base, comparison.head, "change"), rows, caption)
     lines = (f"Within the margins: {same}.",) if same else ()
     return Topic(f"Footprint of {comparison.head}", lines, (table,) if rows else ())
-
-
-def _failed(result: SoakResult) -> Topic | None:
-    lines = tuple(f"{each.server}: {each.reason}" for each in result.document.failures)
-    return Topic("Ended early", lines, is_problem=True) if lines else None
 
 
 def _servers(result: SoakResult) -> Topic:

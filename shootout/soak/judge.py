@@ -160,7 +160,7 @@ def _course(kind: FindingKind, base: Curve | None, head: Curve, confidence: floa
     one, found = _confidence(kind, confidence), COURSES[kind]
     ratio = head.parts.over(base.parts) if base else None
     by, shown = found(ratio, one) if ratio else None, ratio or head.parts
-    proven = kind == "step" and _excludes_zero(found(shown, one))
+    proven = kind == "step" and found(shown, one).excludes_zero
     return Finding(
         kind=kind,
         base=_change(found(base.parts, one)) if base else None,
@@ -174,10 +174,6 @@ def _course(kind: FindingKind, base: Curve | None, head: Curve, confidence: floa
 
 def _verdict(by: Interval | None, bar: float, worse: Literal["lower", "higher"]) -> Verdict:
     return Verdict.UNJUDGED if by is None else difference_verdict(by, bar, worse=worse)
-
-
-def _excludes_zero(interval: Interval) -> bool:
-    return interval.low > 0 or interval.high < 0
 
 
 def _difference(
@@ -232,7 +228,7 @@ def more_often(
     estimate = here.estimate - there.estimate
     lowest = estimate - math.hypot(here.estimate - here.low, there.high - there.estimate)
     highest = estimate + math.hypot(here.high - here.estimate, there.estimate - there.low)
-    if not _excludes_zero(beyond):
+    if not beyond.excludes_zero:
         lowest, highest = min(lowest, 0.0), max(highest, 0.0)
     return Interval(estimate=estimate, low=lowest, high=highest), beyond
 

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 
 from shootout import __version__
-from shootout._engine import Slice
 from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.measure import dataset, managed
@@ -148,7 +147,13 @@ class _Loaded:
         self.completed += taken.completed
         lasts_s = self.load_s - begins_s
         gauges = self.gauges.taken() | others.taken(lasts_s)
-        return _slice(self.server.label, begins_s, lasts_s, taken, gauges)
+        p50_s, p95_s, p99_s = (round(taken.latencies.percentile(each), 6) for each in (50.0, 95.0, 99.0))
+        return SoakSlice(
+            server=self.server.label, begins_s=round(begins_s, 4), lasts_s=round(lasts_s, 4),
+            window_s=round(taken.window_s, 4), transactions=round(taken.transactions, 2),
+            completed=taken.completed, p50_s=p50_s, p95_s=p95_s, p99_s=p99_s,
+            errors=sum(taken.errors.values()), gauges=gauges,
+        )  # fmt: skip
 
     def end(self) -> None:
         """Measure what the load took, as far as it is visible, and shut down. Raises MeasureError."""
@@ -211,18 +216,6 @@ class _Seen:
 def _counters(instance: Instance) -> dict[str, float]:
     of_host = machine.counters(instance.pid)
     return instance.status() | {name: read() for name, read in of_host.items()}
-
-
-def _slice(
-    server: str, begins_s: float, lasts_s: float, taken: Slice, gauges: dict[Gauge, float]
-) -> SoakSlice:
-    p50_s, p95_s, p99_s = (round(taken.latencies.percentile(percent), 6) for percent in (50.0, 95.0, 99.0))
-    return SoakSlice(
-        server=server, begins_s=round(begins_s, 4), lasts_s=round(lasts_s, 4),
-        window_s=round(taken.window_s, 4), transactions=round(taken.transactions, 2),
-        completed=taken.completed, p50_s=p50_s, p95_s=p95_s, p99_s=p99_s,
-        errors=sum(taken.errors.values()), gauges=gauges,
-    )  # fmt: skip
 
 
 def _header(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
 
 from shootout._engine import Histogram
-from shootout.analysis.thresholds import RULE
+from shootout.analysis import compare
 from shootout.document.journal import FORMAT
-from shootout.model.plan import Block, Cell, Dataset, Metric, Policy, Profile
+from shootout.model.plan import Block, Dataset, Metric, Profile
 from shootout.model.run import (
     ABSENT,
     EndRecord,
@@ -32,12 +31,9 @@ from shootout.model.run import (
 )
 from shootout.model.verdict import (
     CellComparison,
-    CellFigures,
     Comparison,
     Interval,
-    Latency,
     MetricVerdict,
-    Verdict,
 )
 from shootout.model.workload import Special
 
@@ -328,124 +324,6 @@ def without(document: RunDocument, label: str) -> RunDocument:
     return replace(document, header=replace(document.header, servers=servers), starts=starts)
 
 
-def a_latency(histogram: Histogram) -> Latency:
-    p50, p95, p99, p999 = (histogram.percentile(percent) for percent in (50, 95, 99, 99.9))
-    return Latency(
-        count=histogram.count, mean_s=histogram.mean_s, min_s=histogram.min_s, max_s=histogram.max_s,
-        p50_s=p50, p95_s=p95, p99_s=p99, p999_s=p999,
-    )  # fmt: skip
-
-
-def figures(samples: Sequence[Samples], left_out: tuple[int, ...] = ()) -> CellFigures:
-    """Make a cell's figures over these starts, with a plain t interval."""
-    means = [sum(s.transactions) / sum(s.window_s) for s in samples]
-    total = sum(sum(s.completed) for s in samples)
-
-    def latency(texts: Iterable[str]) -> Latency:
-        merged = Histogram()
-        for text in texts:
-            merged.add(Histogram.decode(text))
-        return a_latency(merged)
-
-    return CellFigures(
-        tps=an_interval(means),
-        latency=latency(s.latencies for s in samples),
-        server_cpu_s=sum(sum(s.server_cpu_s or ()) for s in samples) / total,
-        client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / total,
-        reads=sum(s.reads for s in samples) / total,
-        writes=sum(s.writes for s in samples) / total,
-        other=sum(s.other for s in samples) / total,
-        errors={code: sum(s.errors.get(code, 0) for s in samples) for code in samples[0].errors},
-        counters={name: sum(s.counters[name] for s in samples) / total for name in samples[0].counters},
-        starts=len(samples),
-        rounds=sum(len(s.transactions) for s in samples),
-        statements={kind: latency(s.statements[kind] for s in samples) for kind in samples[0].statements},
-        left_out=left_out,
-    )
-
-
-def an_interval(values: Sequence[float]) -> Interval:
-    mean = statistics.fmean(values)
-    half = 2.776 * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-    return Interval(estimate=mean, low=mean - half, high=mean + half)
-
-
-def _measured(ratio: Interval, starts: int) -> str:
-    change, low, high = (100 * (end - 1) for end in (ratio.estimate, ratio.low, ratio.high))
-    return f"{change:+.1f} %, 95 % interval {low:+.1f} to {high:+.1f} %, in {starts} starts"
-
-
-def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Policy) -> CellComparison:
-    """A cell judged by a rule simple enough for a builder; the real one is compare.py's."""
-    block = next(block for block in document.header.blocks if cell in block.cells)
-
-    def samples_of(which: Cell) -> list[Samples]:
-        return [
-            s for r in document.starts if r.block == block.key for s in r.samples if s.server == which.server
-        ]
-
-    here, there = samples_of(cell), samples_of(base)
-    failed = any(failure.cell == cell for failure in document.failures)
-    per_start = tuple(
-        sum(a.transactions) / sum(b.transactions)
-        for a, b in zip(here, there, strict=False)
-        if cell != base and a.steady and b.steady and not failed
-    )
-    ratio = an_interval(per_start) if per_start and not failed else None
-    unsteady = {
-        number
-        for number, both in enumerate(zip(here, there, strict=False), 1)
-        if not all(s.steady for s in both)
-    }
-
-    def used(every: list[Samples]) -> tuple[list[Samples], tuple[int, ...]]:
-        """The samples of the starts in which both were steady, and the other starts."""
-        return [s for number, s in enumerate(every, 1) if number not in unsteady], tuple(sorted(unsteady))
-
-    warnings: list[Warning] = []
-    if any(not s.steady for s in here):
-        warnings.append(
-            Warning(code="unsteady", text="Start 3 was still drifting (−4.1 %) when its warm-up ended.")
-        )
-    if here and cell != base:
-        records = {server.label: server for server in document.header.servers}
-        warnings += [
-            Warning(code=w.code, text=f"{label}: {w.text}")
-            for label in (cell.server, base.server)
-            for w in records[label].warnings
-        ]
-    if failed:
-        verdict, reason = Verdict.FAILED, ERROR_LOG.splitlines()[0]
-    elif cell == base:
-        verdict, reason = Verdict.UNJUDGED, "the base"
-    elif ratio is None:
-        verdict, reason = Verdict.UNJUDGED, "nothing to compare with: the base was not measured beside it"
-    elif ratio.high < 1 and ratio.estimate < 1 - policy.margin:
-        verdict, reason = Verdict.REGRESSED, _measured(ratio, len(per_start))
-    elif ratio.low > 1 and ratio.estimate > 1 + policy.margin:
-        verdict, reason = Verdict.IMPROVED, _measured(ratio, len(per_start))
-    elif 1 - policy.margin < ratio.low and ratio.high < 1 + policy.margin:
-        verdict, reason = (
-            Verdict.EQUIVALENT,
-            f"{_measured(ratio, len(per_start))}, all within the margin of 2 %",
-        )
-    else:
-        verdict = Verdict.INCONCLUSIVE
-        reason = f"{_measured(ratio, len(per_start))}: neither beyond zero nor within the margin of 2 %"
-    return CellComparison(
-        cell=cell,
-        base=base,
-        verdict=verdict,
-        figures=figures(*used(here)) if here else None,
-        base_figures=figures(*used(there)) if there and cell != base else None,
-        ratio=ratio,
-        p_value=None if ratio is None else min(1.0, 10 ** (-abs(1 - ratio.estimate) * 60)),
-        per_start=per_start,
-        reason=reason,
-        warnings=tuple(warnings),
-    )  # fmt: skip
-
-
 def decided_by(
     cell: CellComparison, metric: Metric, ratio: float, confirmed: bool | None = None
 ) -> CellComparison:
@@ -459,31 +337,15 @@ def decided_by(
 
 
 def a_comparison(document: RunDocument | None = None) -> Comparison:
-    return a_result(document)[1] if document is None else _compared(document)
-
-
-def _compared(document: RunDocument) -> Comparison:
-    policy = document.header.profile.policy
-    cells = tuple(
-        a_cell_comparison(document, cell, block.cells[0], policy)
-        for block in document.header.blocks
-        for cell in block.cells
-    )
-    return Comparison(
-        rule=RULE,
-        header=document.header,
-        end=document.end,
-        policy=policy,
-        cells=cells,
-    )
+    return a_result(document)[1]
 
 
 def a_result(document: RunDocument | None = None) -> tuple[RunDocument, Comparison]:
     """Make the site's input: a document and what is concluded from it."""
-    return _usual() if document is None else (document, _compared(document))
+    return _usual() if document is None else (document, compare.compare(document))
 
 
 @cache
 def _usual() -> tuple[RunDocument, Comparison]:
     document = a_run()
-    return document, _compared(document)
+    return document, compare.compare(document)

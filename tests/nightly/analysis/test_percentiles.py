@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shootout.analysis import percentiles
-from tests.unit.analysis.test_percentiles import PERCENTS, a_histogram
+from tests.support.analysis.builders import a_histogram
+from tests.unit.analysis.test_percentiles import PERCENTS
 
 RUNS = 600
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab import commits
+from lab.commits import git
 from shootout.bisect.documents import BISECTIONS
 from shootout.commands.bisect import CAPABILITY
 from tests.real.bisect.test_since import BAD, COUNTED, GOOD, synced
@@ -18,7 +19,7 @@ from tests.support.report.github.github_server import REPOSITORY
 from tests.support.runs import BASE, Lab
 from tests.support.workflows import actions
 from tests.support.workflows.actions import Hub
-from tests.support.workflows.repositories import OURS, a_profile, asking, committed, example, git, written
+from tests.support.workflows.repositories import OURS, a_profile, asking, committed, example, written
 
 pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]
 

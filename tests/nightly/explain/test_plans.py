@@ -12,9 +12,9 @@ from shootout.analysis import plan_changes
 from shootout.errors import MeasureError
 from shootout.measure import execution_plans, statements
 from shootout.model.execution_plan import ExecutionPlan, PlanChange
-from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
-from tests.support.runs import HEAD, a_tree
+from tests.support.measure.servers import fresh
+from tests.support.runs import HEAD
 
 pytest_plugins = ["tests.support.runs"]
 
@@ -118,9 +118,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    tree, home = a_tree(HEAD), tmp_path_factory.mktemp("planned") / "instance"
-    instances.initialise(tree, home, OPTIONS)
-    with instances.start(tree, home, OPTIONS) as running:
+    with fresh(HEAD, tmp_path_factory.mktemp("planned") / "instance", OPTIONS) as running:
         for sql in TABLES:
             running.query(sql)
         yield running
@@ -239,9 +237,7 @@ def test_a_server_without_a_log_in_a_table_says_so(server: Instance, monkeypatch
 
 def test_a_server_that_explains_in_trees_by_default_is_asked_for_rows(tmp_path: Path) -> None:
     options = {"explain_format": "TREE"}  # the default of MySQL 9.7
-    tree = a_tree("mysql-8.0.33")
-    instances.initialise(tree, tmp_path / "instance", options)
-    with instances.start(tree, tmp_path / "instance", options) as running:
+    with fresh("mysql-8.0.33", tmp_path / "instance", options) as running:
         (plan, *_) = execution_plans.planned(
             running, "mysql", {"user": "SELECT * FROM user"}, start=1, server="a"
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from lab.commits import git
 from shootout.analysis import baseline, compare
 from shootout.document import baselines, journal
 from shootout.report.github import issues
@@ -18,15 +19,7 @@ from tests.support.report.github.github_server import REPOSITORY, GitHub
 from tests.support.runs import BASE
 from tests.support.workflows import actions
 from tests.support.workflows.actions import Hub, Job
-from tests.support.workflows.repositories import (
-    COPIED,
-    KNOWN,
-    asking,
-    committed,
-    example,
-    git,
-    written,
-)
+from tests.support.workflows.repositories import COPIED, KNOWN, asking, committed, example, written
 
 pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]
 

@@ -18,8 +18,8 @@ from shootout.learn.measure import REPORT, WORKLOAD, LearnedWorkload
 from shootout.measure import dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
-from shootout.servers.processes import instances
 from shootout.servers.sources import reference
+from tests.support.measure.servers import fresh
 from tests.support.runs import a_tree
 
 SERVER = "mysql-5.7.22"
@@ -50,9 +50,7 @@ class Logged:
 
 
 def logged(name: str, folder: Path) -> Logged:
-    tree = a_tree(SERVER)
-    instances.initialise(tree, folder / "home", {})
-    with instances.start(tree, folder / "home", {}) as server:
+    with fresh(SERVER, folder / "home") as server:
         chosen = workload.load(name)
         tables = workload.dataset_of(chosen, DatasetSize(tables=2, rows=2_000), name)
         dataset.load(server, tables)

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from lab.commits import git
 from shootout.analysis import compare
 from shootout.document import ledgers
 from shootout.model.history import LedgerEntry
@@ -15,7 +16,7 @@ from shootout.writers.markdown import write
 from tests.support.analysis import builders as made_up
 from tests.support.report.github.github_server import REPOSITORY
 from tests.support.workflows.actions import Hub
-from tests.support.workflows.repositories import commented, committed, example, git, handed_over, written
+from tests.support.workflows.repositories import commented, committed, example, handed_over, written
 from tests.unit.test_cli import saved
 
 pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from lab.commits import git
 from shootout import paths
 from tests.support.report.github import github_server
 from tests.support.report.github.github_server import REPOSITORY
@@ -18,7 +19,6 @@ from tests.support.workflows.repositories import (
     asking,
     commit,
     example,
-    git,
     handed_over,
     pull_request,
     written,

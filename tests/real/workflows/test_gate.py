@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lab.commits import git
 from shootout import paths
 from shootout.document import journal
 from shootout.report.github import request
@@ -23,7 +24,6 @@ from tests.support.workflows.repositories import (
     a_pull,
     asking,
     example,
-    git,
     pull_request,
     written,
 )

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from lab.commits import git
 from shootout import __version__, paths
 from tests.support.report.github import github_server
 from tests.support.runs import HEAD
 from tests.support.workflows import actions
 from tests.support.workflows.actions import Hub, Job
-from tests.support.workflows.repositories import OURS, WORKFLOWS, asking, git
+from tests.support.workflows.repositories import OURS, WORKFLOWS, asking
 
 pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]
 

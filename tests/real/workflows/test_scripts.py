@@ -13,15 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lab.commits import git
 from shootout import __version__, paths
 from tests.support.runs import until
 from tests.support.workflows import actions
-from tests.support.workflows.repositories import (
-    ACTIONS,
-    FILES,
-    copied,
-    git,
-)
+from tests.support.workflows.repositories import ACTIONS, FILES, copied
 
 pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]
 

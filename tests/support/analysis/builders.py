@@ -35,11 +35,15 @@ CLOSE = (-0.6, -0.3, 0.0, 0.3, 0.6)
 APART = (-6.0, -3.0, 0.0, 3.0, 6.0)
 
 
+def a_histogram(latencies_s: Sequence[float]) -> Histogram:
+    histogram = Histogram()
+    for latency_s in latencies_s:
+        histogram.record(round(latency_s * 1e9))
+    return histogram
+
+
 def histogram(*milliseconds: float) -> str:
-    latencies = Histogram()
-    for latency in milliseconds:
-        latencies.record(round(latency * 1e6))
-    return latencies.encode()
+    return a_histogram([latency / 1000 for latency in milliseconds]).encode()
 
 
 MILLISECONDS = histogram(1, 2, 3, 4)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from lab.commits import git
 from shootout.coverage.values import UNUSED, BlindSpot, MapDocument, MapKind, MapPart, MapServer
-
-
-def git(folder: Path, *arguments: str) -> str:
-    who = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
-    done = subprocess.run(("git", *who, *arguments), cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout
 
 
 def a_repository(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> Path:

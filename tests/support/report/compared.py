@@ -8,7 +8,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from shootout import numbers
-from shootout.model.plan import Cell
+from shootout.analysis import figures
+from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from tests.support import builders
 
@@ -68,17 +69,17 @@ def comparison_of(by_server: dict[str, dict[str, list[Shown]]]) -> Comparison:
         header,
         servers=tuple(replace(server, family=FAMILIES[server.label[0]]) for server in header.servers),
     )
-    measured = builders.figures([builders.a_samples()])
+    measured = figures.of_cell({1: builders.a_samples()}, {1}, Policy())
     cells = []
     for block in header.blocks:
-        figures = replace(measured, writes=builders.EFFECTS[block.workload][1])
+        of_block = measured and replace(measured, writes=builders.EFFECTS[block.workload][1])
         for cell in block.cells:
             shown = by_server.get(cell.server, by_first)[block.workload][block.threads - 1]
             verdict, ratio = (Q, 1.1) if isinstance(shown, str) else shown
             cells.append(
                 a_cell(
                     cell, block.cells[0], verdict, Interval.exactly(ratio),
-                    figures=figures if ratio else None,
+                    figures=of_block if ratio else None,
                     per_start=(ratio, ratio), leaning=shown if isinstance(shown, str) else None,
                 )
             )  # fmt: skip

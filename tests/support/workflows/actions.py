@@ -28,7 +28,7 @@ from tests.support.workflows.artifacts import Artifacts, now
 
 PATIENCE_S = 1800.0  # for a step that takes two minutes at most on an idle machine
 _TOKEN = re.compile(
-    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<member>(?<=\))\.[A-Za-z_]\w*)|(?P<name>[A-Za-z_][\w.*-]*))"
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<member>(?<=\))\.[A-Za-z_]\w*)|(?P<name>[A-Za-z_][\w.-]*))"
 )
 _EXPRESSION = re.compile(r"\$\{\{((?:(?!\}\}).)*)\}\}", re.DOTALL)
 _OPERATORS = {"&&": " and ", "||": " or ", "!": " not "}
@@ -203,7 +203,7 @@ def _check_permissions(where: str, wanted: Mapping[str, str], granted: Mapping[s
             raise UnsupportedError(f"{where}: wants {name}: {level}, which its caller does not grant")
 
 
-def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) -> Any:
+def evaluated(text: str, context: Mapping[str, Any]) -> Any:
     """The value of an expression."""
     python, position = [], 0
     while position < len(text.rstrip()):
@@ -222,16 +222,12 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
             python.append(_OPERATORS.get(found["operator"] or "", found["operator"] or found["number"]))
     names = {
         "_value": lambda name: _WORDS[name] if name in _WORDS else _value(name, context),
-        "_contains": _contains,
-        "_endsWith": lambda text, end: (text or "").endswith(end),
         "_format": lambda text, *values: text.format(*map(_text, values)),
         "_fromJSON": lambda text: json.loads(text, object_hook=_Record),
         "_toJSON": lambda value: json.dumps(value, indent=2),
         "_startsWith": lambda text, start: (text or "").startswith(start),
         "_always": lambda: True,
         "_cancelled": lambda: False,
-        "_failure": lambda: failed,
-        "_success": lambda: not failed,
     }
     return eval("".join(python).strip(), {"__builtins__": {}}, names)
 
@@ -243,18 +239,8 @@ class _Record(dict[str, Any]):
         return self.get(name)
 
 
-def _contains(where: Any, what: Any) -> bool:
-    """Whether a list has a value, or a text a part, in upper or lower case; lists are never equal."""
-    if isinstance(where, str):
-        return _text(what).lower() in where.lower()
-    return _text(what).lower() in [_text(each).lower() for each in where or ()]
-
-
 def _value(name: str, context: Mapping[str, Any]) -> Any:
     found: Any = context
-    before, star, after = name.partition(".*.")
-    if star:
-        return [_value(after, each) for each in _value(before, context) or ()]
     for part in name.split("."):
         if not isinstance(found, Mapping):
             return None
@@ -291,8 +277,8 @@ def _wanted(condition: Any, context: Mapping[str, Any], *, failed: bool) -> bool
     text = str(condition).strip()
     inner = _EXPRESSION.fullmatch(text)
     expression = inner[1] if inner else text
-    explicit = any(f"{word}(" in expression for word in ("always", "cancelled", "failure", "success"))
-    return (explicit or not failed) and bool(evaluated(expression, context, failed=failed))
+    explicit = any(f"{word}(" in expression for word in ("always", "cancelled"))
+    return (explicit or not failed) and bool(evaluated(expression, context))
 
 
 def _with_shell(job: Mapping[str, Any], workflow: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -389,7 +375,7 @@ class _Runner:
         shell = ["--noprofile", "--norc", "-eo", "pipefail"] if step.get("shell") == "bash" else ["-e"]
         ended = subprocess.run(
             ["bash", *shell, str(script)],
-            cwd=self.workspace / step.get("working-directory", "."),
+            cwd=self.workspace,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lab.commits import git
 from shootout import paths
 from tests.support.report.github import github_server
 from tests.support.report.github.github_server import REPOSITORY, GitHub
@@ -83,14 +84,6 @@ esac
 """  # a shootout whose run documents say what was asked for, or what was built
 OURS = "maker/shootout"  # what repositories call
 COPIED = 'cp --recursive --symbolic-link "$(cat tree)" build'  # a build of a second
-ME = ("-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *ME, *words], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
 IGNORED = shutil.ignore_patterns("__pycache__", "*.so", "target")
 
 
@@ -107,7 +100,7 @@ def copied(target: Path) -> None:
 
 def committed(origin: Path, message: str) -> str:
     """Commit everything in the folder; returns the commit's hash."""
-    git(origin, "init", "--quiet")
+    git(origin, "init", "--quiet", "--initial-branch=main")
     git(origin, "add", "--all")
     git(origin, "commit", "--quiet", f"--message={message}")
     return git(origin, "rev-parse", "HEAD")

@@ -55,14 +55,19 @@ def test_a_change_has_the_commits_around_it() -> None:
     assert change.commits == ""
 
 
-def test_the_newest_runs_are_suspected_before_they_are_a_level() -> None:
-    for count in (1, 2):
-        (change,) = only(runs(*[-5] * 10, *[-12] * count)).changes
-        assert (change.last_good, change.first_bad, change.confirmed) == ("r010", "r011", False)
-
-
-def test_a_bad_run_that_is_over_is_no_change() -> None:
-    assert only(runs(*[-5] * 6, -15, *[-5] * 6)).changes == ()
+@pytest.mark.parametrize(
+    ("percents", "expected"),
+    [
+        ([*[-5] * 10, -12], [("r010", "r011", False)]),  # suspected before it is a level
+        ([*[-5] * 10, -12, -12], [("r010", "r011", False)]),
+        ([2.7, 1.5, 1.8, -0.5, 1.4, -6.4, -5.7, -5.6, -7.2], [("r005", "r006", False)]),
+        ([*[-5] * 6, -15, *[-5] * 6], []),  # a bad run that is over
+        ([0, -20], []),  # too few
+    ],
+)
+def test_what_may_be_a_change_is_suspected(percents: list[float], expected: list[object]) -> None:
+    changes = only(runs(*percents)).changes
+    assert [(each.last_good, each.first_bad, each.confirmed) for each in changes] == expected
 
 
 def test_series_are_apart_by_runner_and_in_the_order_of_runs() -> None:
@@ -107,12 +112,5 @@ def test_the_newest_values_are_suspected_by_the_definition(
     assert history._suspected_runs(level) == suspected_runs(level)
 
 
-def test_few_runs_have_no_changes() -> None:
-    assert only(runs(0, -20)).changes == ()
+def test_no_runs_have_no_series() -> None:
     assert history.series([]) == ()
-
-
-def test_a_change_in_a_short_series_is_suspected_from_where_it_began() -> None:
-    measured = [2.7, 1.5, 1.8, -0.5, 1.4, -6.4, -5.7, -5.6, -7.2]
-    (change,) = only([a_run(number, percent) for number, percent in enumerate(measured, 1)]).changes
-    assert (change.last_good, change.first_bad, change.confirmed) == ("r005", "r006", False)

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pytest
 
-from shootout._engine import Histogram
 from shootout.analysis import percentiles
+from tests.support.analysis.builders import a_histogram
 
 PERCENTS = (50.0, 95.0, 99.0)
-
-
-def a_histogram(latencies_s: Sequence[float]) -> Histogram:
-    histogram = Histogram()
-    for latency_s in latencies_s:
-        histogram.record(round(latency_s * 1e9))
-    return histogram
 
 
 def test_percentiles_are_those_of_all_starts_together() -> None:

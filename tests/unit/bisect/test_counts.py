@@ -86,24 +86,6 @@ def test_fewer_instructions_are_no_loss() -> None:
     assert (answer.kind, answer.last, answered(answer).exit_code) == ("step", "d", 0)
 
 
-def test_equal_ends_need_no_more_counts() -> None:
-    answer, order = bisect(since("i"))
-    assert (answer.kind, order, answered(answer).exit_code) == ("none", ["h"], 0)
-
-
-def test_two_steps_are_several() -> None:
-    answer, _ = bisect(since("c") | dict.fromkeys("fgh", 1.04))
-    assert (answer.kind, answer.last) == ("several", "c")
-    assert [(step.older, step.newer) for step in answer.steps] == [("b", "c"), ("e", "h")]
-    assert answered(answer).exit_code == 1
-
-
-def test_what_does_not_build_cannot_be_told_from_its_neighbour() -> None:
-    answer, order = bisect(since("d"), builds={"c": BROKEN, "d": BROKEN})
-    assert (answer.kind, answer.first, answer.last) == ("step", "c", "e")
-    assert not {"c", "d"} & {*order}
-
-
 def test_a_server_that_fails_is_left_out() -> None:
     known = halved({"0": counted({"h": 1.008}), "1": counted({}, failed="e")})
     assert known.measured.unusable == {"e": DIED}

@@ -77,13 +77,6 @@ def test_ends_of_the_same_files_are_no_answer() -> None:
     assert "as c cannot be measured: it is the same program as a, byte for byte" in headline(answer)
 
 
-def test_headline_and_table_name_the_same_steps() -> None:
-    levels = {label: -0.05 * (number // 3) for number, label in enumerate(LABELS)}
-    answer = found_by_time(a_bisection(revisions=VERSIONS), a_run(levels)).answer
-    assert [(step.older, step.newer) for step in answer.steps] == [("c", "d"), ("f", "g")]
-    assert [each.revision.label for each in answer.findings if each.here == "yes"] == ["d", "g"]
-
-
 def test_revisions_that_do_not_build_start_or_exist_are_unusable() -> None:
     levels = {"a": 0.0, "b": 0.0, "g": -0.04, "h": -0.04}
     run = a_run(levels, failures=[failed("d")], servers=[absent("e")])

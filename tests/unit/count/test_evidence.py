@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-from argparse import Namespace
-
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from shootout import cli
 from shootout.count.evidence import count_command
 from shootout.inputs.options import Selection
 from shootout.model.plan import Build, DatasetSize
 from shootout.model.run import RunHeader
 from shootout.model.workload import Gaussian, Pareto, Special, Uniform, Zipfian
 from tests.support import builders
+from tests.unit.report.test_commands import parsed
 
 READS = "oltp_read_only"
 
@@ -25,12 +22,6 @@ def header() -> RunHeader:
     """A run of one workload with an option."""
     records = (builders.a_record(READS, options={"range_size": 10}),)
     return replace(builders.a_header(workloads=(READS,)), workloads=records)
-
-
-def parsed(command: str) -> Namespace:
-    program, *arguments = shlex.split(command)
-    assert program == "shootout"
-    return cli.parser().parse_args(arguments)
 
 
 def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: RunHeader) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -21,6 +19,7 @@ from tests.support import builders, goldens
 from tests.support.explain.builders import CELL, an_explanation, profiled, written
 from tests.support.screen import answered
 from tests.unit.count.test_instructions import counted, instructions_found
+from tests.unit.report.test_commands import parsed
 
 GOLDEN = Path(__file__).parent / "golden" / "answer.txt"
 EXPLAINED = judge.evaluate(an_explanation(), profiled())
@@ -54,12 +53,6 @@ def test_a_comment_has_the_explanations_of_its_cells() -> None:
     assert all(f"` {command} `" in text for command in copied)
     assert "<summary>Why: oltp_read_write, 8 threads" in text
     assert "  - row_search_mvcc +" in text
-
-
-def parsed(command: str) -> Namespace:
-    program, *arguments = shlex.split(command)
-    assert program == "shootout"
-    return cli.parser().parse_args(arguments)
 
 
 def test_a_setting_is_tried_on_a_server_of_any_name() -> None:

@@ -16,6 +16,7 @@ from shootout.explain.functions import Change
 from shootout.model.run import RunDocument, Samples
 from shootout.model.verdict import Interval, StatementTime, Verdict
 from tests.support import builders
+from tests.support.analysis import builders as analysis
 from tests.support.explain.builders import TRANSACTIONS, an_explanation, profiled
 from tests.support.report.compared import plain
 
@@ -97,14 +98,7 @@ def test_a_single_start_explains_no_function() -> None:
 
 
 def with_samples(changes: Callable[[Samples], dict[str, Any]]) -> RunDocument:
-    document = profiled()
-    starts = tuple(
-        structs.replace(
-            start, samples=tuple(structs.replace(samples, **changes(samples)) for samples in start.samples)
-        )
-        for start in document.starts
-    )
-    return structs.replace(document, starts=starts)
+    return structs.replace(profiled(), starts=tuple(analysis.with_samples(profiled().starts, changes)))
 
 
 def with_a_trial(factor: float) -> RunDocument:

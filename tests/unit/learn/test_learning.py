@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -85,19 +86,18 @@ def test_a_log_without_anything_to_send_says_why(tmp_path: Path) -> None:
         learned(tmp_path, a_template("DROP TABLE orders"))
 
 
-def test_a_log_of_slow_statements_only_is_called_incomplete() -> None:
-    said = "the log's fastest statement took 1 s, so long_query_time has hidden faster ones: set it to 0"
-    assert [*learning.warnings(replace(a_log(a_template("SELECT 1")), fastest_s=1.0))] == [said]
+LOG = a_log(a_template("SELECT 1"), a_template("call p(?)", count=2), a_template("CALL q (?)", count=3))
 
 
-def test_calls_are_warned_of() -> None:
-    calls = (a_template("call p(?)", count=2), a_template("CALL q (?)", count=3))
-    (warning,) = learning.warnings(a_log(*calls, a_template("SELECT 1")))
-    assert warning.startswith("5 statements are CALLs; ")
-
-
-def test_a_sampled_log_says_what_is_lost() -> None:
-    log = replace(a_log(a_template("SELECT 1")), sampled=10)
-    (statements,), (sessions,) = map(learning.warnings, (log, replace(log, sampled_sessions=True)))
-    assert statements.startswith("the server logged one of 10 statements (Log_slow_rate_limit): transact")
-    assert sessions.startswith("the server logged one of 10 sessions (Log_slow_rate_limit): rates and")
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"fastest_s": 1.0}, "the log's fastest statement took 1 s, so long_query_time has hidden faster"),
+        ({"sampled": 10}, "the server logged one of 10 statements (Log_slow_rate_limit): transact"),
+        ({"sampled": 10, "sampled_sessions": True}, "the server logged one of 10 sessions (Log_slow_rate_li"),
+    ],
+)
+def test_what_a_log_hides_is_warned_of(changes: dict[str, Any], said: str) -> None:
+    told, calls = learning.warnings(replace(LOG, **changes))
+    assert told.startswith(said)
+    assert calls.startswith("5 statements are CALLs; ")

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
-from shootout.analysis import compare
+from shootout.analysis import compare, figures
 from shootout.model.plan import Policy
 from shootout.model.verdict import Comparison, Verdict
 from shootout.report import headlines, run_answer, wording
@@ -84,7 +84,7 @@ def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -
 
 
 def test_without_a_base_there_is_no_verdict() -> None:
-    measured = builders.figures([builders.a_samples()])
+    measured = figures.of_cell({1: builders.a_samples()}, {1}, Policy())
     comparison = changed(a_comparison_of((U, None)), [{"figures": measured, "reason": "its base failed"}])
     assert headline(comparison) == "No verdict on HEAD: its base failed"
 

@@ -68,7 +68,7 @@ def test_it_is_said_which_regressions_fail_the_gate() -> None:
     assert wording.explain_gate(comparison) == ""  # under this policy every regression does
     unknown = replace(comparison, policy=GATE)
     assert plain(wording.explain_gate(unknown)) == (
-        "None of 6 regressions fails the gate: this runner's false-alarm rate is unknown until 73 A/A cells "
+        "None of 6 regressions fails the gate: this runner's false-alarm rate is unknown until 598 A/A cells "
         "show no false alarm (shootout doctor --calibrate measures them); until then, only a confirmed "
         "regression whose whole interval lies beyond the margin counts"
     )

@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
-from msgspec.structs import replace
-
 from shootout.analysis import compare
-from shootout.model.run import RunDocument, Samples
+from shootout.model.run import RunDocument
 from shootout.model.verdict import Comparison
 from shootout.report import judged_runs, site
 from shootout.report.site import publish
@@ -70,12 +68,6 @@ def compared(
     """A run of one workload without failures, as it is judged; `changes` of its header."""
     document = builders.a_run(builders.a_header(servers, [workload], threads, **changes), failing=False)
     return document, compare.compare(document)
-
-
-def with_samples(document: RunDocument, change: Callable[[Samples], Samples]) -> RunDocument:
-    """The run with each server's samples changed."""
-    starts = (replace(start, samples=tuple(map(change, start.samples))) for start in document.starts)
-    return replace(document, starts=tuple(starts))
 
 
 def a_site(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:

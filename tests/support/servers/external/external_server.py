@@ -11,16 +11,14 @@ import pytest
 
 from shootout.servers.external.dsn import Dsn
 from shootout.servers.external.external import External
-from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
-from tests.support.runs import BASE, a_tree
+from tests.support.measure.servers import fresh
+from tests.support.runs import BASE
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    home = tmp_path_factory.mktemp("server") / "instance"
-    instances.initialise(a_tree(BASE), home, {})
-    with instances.start(a_tree(BASE), home, {}) as instance:
+    with fresh(BASE, tmp_path_factory.mktemp("server") / "instance") as instance:
         yield instance
 
 

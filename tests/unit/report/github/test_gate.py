@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lab.commits import git
 from shootout.errors import InputError
 from shootout.report.github import gate, http
 from shootout.report.github.workflow import Run
@@ -22,12 +22,6 @@ GIVEN = {
 }  # fmt: skip
 HOSTED = {"runner": '"ubuntu-24.04"'}
 LABEL = {"label": "measure"}
-
-
-def git(folder: Path, *words: str) -> str:
-    known = ("-c", "user.name=me", "-c", "user.email=me@example.org")
-    done = subprocess.run(["git", *known, *words], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
 
 
 @pytest.fixture(scope="module")

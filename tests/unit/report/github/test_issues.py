@@ -12,7 +12,7 @@ from shootout.report.github import issues
 from shootout.report.github.repository import Repository
 from tests.support.report.github.github_server import GitHub
 from tests.unit.analysis.test_acknowledgements import known
-from tests.unit.report.github.test_markdown import LINKED, plain
+from tests.unit.report.github.test_markdown import CODE, LINKED, plain
 from tests.unit.report.github.test_regressions import PERCENT, lost
 
 pytest_plugins = ["tests.support.report.github.github_server"]
@@ -91,7 +91,7 @@ def test_nothing_in_an_issue_is_markup_or_a_mention() -> None:
     loss = a_loss(server=hostile, workload=hostile, changed=(hostile,), repeat=f"shootout {hostile}")
     (issue,) = issues.group_regressions([loss])
     assert issue.body.startswith(f"{issues.MARKER}{issue.key} -->\n")
-    prose = re.sub(r"(?s)(`{3,})\n.*?\n\1", "", issue.body.partition("\n")[2])
+    prose = CODE.sub("", issue.body.partition("\n")[2])
     prose = prose.replace("`fixtures/acknowledged.toml`", "")
     assert not LINKED.search(html.unescape(prose))
     prose = plain(prose)

@@ -46,7 +46,8 @@ def a_comparison(**changes: str) -> Comparison:
 
 # Texts that GitHub makes a mention, a reference, an emoji or a link, after it has decoded entities.
 LINKED = re.compile(r"@\w|#\d|\bGH-\d|www\.|:\w+:|\w://", re.IGNORECASE)
-CODE = re.compile(r"(?<!`)(`+) .*? \1(?!`)")  # holds no markup
+# Holds no markup.
+CODE = re.compile(r"(?s:(`{3,})\n.*?\n\1)|(?<!`)(`+) .*? \2(?!`)")
 
 
 def plain(text: str) -> str:
@@ -144,7 +145,7 @@ def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
     assert all(line.startswith("::error title=") for line in lines)
     first, said_ = lines[0].split("::mysql-8.0.12: ")
     assert first == "::error title=▼ regressed%3A oltp_point_select%2C 1 thread"
-    assert said_.startswith("-24")
+    assert said_.startswith("24.1 %25 slower, ")
     assert any(line.startswith("::error title=✕ failed%3A oltp_read_write%2C 32 threads::") for line in lines)
     many = a_comparison()
     worse = tuple(structs.replace(each, verdict=Verdict.REGRESSED) for each in many.cells)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -13,12 +14,12 @@ from shootout.model.plan import Load
 from shootout.model.run import Samples
 from shootout.report.site.run import Run
 from tests.support import builders
+from tests.support.analysis.builders import with_samples
 from tests.support.report.site.pages import (
     Document,
     a_page,
     compared,
     rendered,
-    with_samples,
 )
 
 METRICS = "Latencies, and cost per transaction; p is corrected for the number of metrics"
@@ -31,17 +32,19 @@ def test_a_failed_cell_shows_the_servers_own_words(built: Path) -> None:
     assert "mysql-8.0.12 (pid 4711) died during round 3" in Document(built.read_text("utf-8")).text
 
 
-def test_what_cannot_be_seen_is_said_and_not_zero() -> None:
-    def unseen(samples: Samples) -> Samples:
-        counters = {name: value for name, value in samples.counters.items() if name != "context_switches"}
-        return (
-            replace(samples, server_cpu_s=None, counters=counters)
-            if samples.server == builders.BASE
-            else samples
-        )
+def changed(change: Callable[[Samples], dict[str, object]]) -> Run:
+    """A run with fields of each server's samples changed."""
+    document, _ = compared()
+    document = replace(document, starts=tuple(with_samples(document.starts, change)))
+    return Run(document, compare.compare(document))
 
-    document = with_samples(compared()[0], unseen)
-    made = rendered(Run(document, compare.compare(document)))
+
+def test_what_cannot_be_seen_is_said_and_not_zero() -> None:
+    def unseen(samples: Samples) -> dict[str, object]:
+        counters = {name: value for name, value in samples.counters.items() if name != "context_switches"}
+        return {"server_cpu_s": None, "counters": counters} if samples.server == builders.BASE else {}
+
+    made = rendered(changed(unseen))
     (head,) = (text for name, text in made.items() if name.startswith("oltp_point_select-t1"))
     assert '<dd class="than">base not visible</dd>' in head
     (row,) = re.findall(r"<tr><th scope=\"row\">context_<wbr>switches</th>(.*?)</tr>", head, re.DOTALL)
@@ -53,8 +56,7 @@ def test_what_cannot_be_seen_is_said_and_not_zero() -> None:
 def test_counters_of_any_size_are_shown() -> None:
     """Counters of old documents may have gone back."""
     values = {builders.BASE: -0.5, builders.HEAD: 0.0}
-    document = with_samples(compared()[0], lambda s: replace(s, counters={"pending": values[s.server]}))
-    pages = rendered(Run(document, compare.compare(document)))
+    pages = rendered(changed(lambda samples: {"counters": {"pending": values[samples.server]}}))
     assert sum("pending" in text for name, text in pages.items() if name.endswith(".html")) == 1
 
 
