@@ -402,7 +402,7 @@ def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> Non
     same = OptionFate(option="back_log", value="9", variable="back_log", old="9", new="9")
     unknown = OptionFate(option="a", value="1", variable="a", old=None, new="2")
     left_out = "my.cnf: left out: port, because."
-    missing = f"my.cnf: a: {OLD} has no variable of that name, so they are not compared."
+    missing = f"my.cnf: a: {OLD} has no variable of that name, so it is not compared."
     assert lines(same) == ["my.cnf: the new server takes every option as the old one does.", left_out]
     assert lines(unknown) == [missing, left_out]
     kept = "my.cnf: the new server takes the other 1 option as the old one does."
