@@ -41,6 +41,7 @@ from shootout.servers.locking import locked
 from shootout.servers.running import Running
 
 CHANGES_SHOWN = 4  # in a line, the largest first
+TELLING_MAX = 1.5  # the quotient of an interval's ends that is still worth reading
 
 
 def measure(
@@ -302,9 +303,10 @@ def _asked(plan: Plan) -> dict[str, Any]:
 
 
 def _so_far(effect: Effect) -> str:
-    """A provisional change; with one start it has no interval."""
-    starts = len(effect.per_start)
-    change = figures.factor(effect.ratio) if starts > 1 else figures.change(effect.ratio)
+    """A provisional change; one start tells no interval, and a wide one tells nothing."""
+    starts, ratio = len(effect.per_start), effect.ratio
+    wide = ratio.high > TELLING_MAX * ratio.low
+    change = f"{figures.change(ratio)}, uncertain" if starts == 1 or wide else figures.factor(ratio)
     return f"{change} in {figures.counted(starts, 'start')}"
 
 

@@ -42,7 +42,8 @@ def _start(found: Findings) -> Iterator[str]:
         yield f"Rename in my.cnf: {listed([f'{fate.option} to {fate.renamed}' for fate in renamed])}."
     data = found.document.data
     if data is not None and not data.started:
-        yield f"Upgrade the data directory, on which {found.new} does not start as it is: {data.told[0]}"
+        cause = next((f": {text}" for text in data.told if not text.endswith(":")), "")
+        yield f"Go by a version between, or by a dump: {found.new} does not start on the old data{cause}"
     failures = found.counted.document.failures if found.counted else ()
     if lacks := [each.kind for each in failures if each.lacks and each.server == found.new]:
         yield f"Rewrite: {found.new} does not know {listed(lacks)}."
@@ -69,11 +70,9 @@ def _look(found: Findings) -> Iterator[str]:
     planned = [change for change in lost if found.plan(change) == "changed"]
     if planned:
         dearest, *others = planned
-        more = f", and of {listed([each.kind for each in others])}" if others else ""
-        yield (
-            f"Hint or rewrite {dearest.kind}: {instructions(dearest)}, its plan changed{more}; "
-            f"{_tried(found, dearest)}."
-        )
+        more = f" Likewise {listed([each.kind for each in others])}." if others else ""
+        told = f"{instructions(dearest)} with another plan, {_tried(found, dearest)}"
+        yield f"Hint or rewrite {dearest.kind}: {told}.{more}"
     elif lost and not found.cells:
         yield f"Check how often you send {lost[0].kind}: {instructions(lost[0])}; {_tried(found, lost[0])}."
 

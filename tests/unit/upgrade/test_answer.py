@@ -628,7 +628,7 @@ def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     places = [*map(shown.text.index, headings)]
     assert places == sorted(places)
     front = Document((tmp_path / "site" / "index.html").read_text("utf-8"))
-    assert front.text.index("What an upgrade changes") < front.text.index("Verdicts")
+    assert front.text.index("What an upgrade ") < front.text.index("Verdicts")
     assert page_of("upgrades", EMPTY.upgrade) in front.links
 
 
