@@ -174,8 +174,11 @@ def _beside(comparison: Comparison) -> Iterator[str]:
     if any(map(is_apart, comparison.cells)):
         yield APART
     yield from circumstances.warned(comparison, *PRINTED_WARNINGS)
+    failed = {c.cell for c in comparison.cells if c.verdict is Verdict.FAILED}  # which is said below
     unjudged = [c for c in comparison.cells if c.verdict is Verdict.UNJUDGED and c.figures]
-    yield from dict.fromkeys(f"Unjudged: {c.reason}" for c in unjudged if c.cell != c.base)
+    yield from dict.fromkeys(
+        f"Unjudged: {c.reason}" for c in unjudged if c.cell != c.base and c.base not in failed
+    )
     undecided: dict[str, list[str]] = {}
     for c in comparison.cells:
         if why := wording.undecided(c):
