@@ -284,6 +284,8 @@ class _Counting:
                 self.keep()
             self._leave_out(units[at:], "the budget has no time for it")
             all_do(Session.plan, first)
+            if first:
+                self.keep()  # no later start asks for plans
         for bench in together:
             shutil.rmtree(bench.home, ignore_errors=True)
 
