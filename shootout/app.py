@@ -123,8 +123,7 @@ def publish(
 ) -> Path:
     """Build the site from all documents; `front`: the profile of its first page. Raises InputError."""
     runs = _runs(results, None, acknowledged, skip)
-    compared = [run.comparison for run in reversed(runs)]
-    listed = (each.listing(results, compared, skip) for each in capability.every())
+    listed = (each.listing(results, skip) for each in capability.every())
     listings = [each for each in listed if each is not None]
     if not runs and not listings:
         raise nothing(results)

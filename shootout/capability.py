@@ -6,17 +6,16 @@ command. The folder's `__init__.py` imports nothing: its docstring says what it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shootout.errors import Skip
+from shootout.errors import Skip, leaving_out
 
 if TYPE_CHECKING:
     from shootout.answer import Answer, Topic
     from shootout.document.store import Store
-    from shootout.model.verdict import Comparison
     from shootout.parser import Parser
     from shootout.report.site.answers import AnswerListPage
 
@@ -50,13 +49,15 @@ class Capability:
         """Return the id of the document at a path."""
         return path.name.partition(".")[0]
 
-    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """List its documents in a folder, the newest first, by id; `runs` are those of the folder."""
-        return ()
+    def answers(self, results: Path, skip: Skip) -> Iterator[tuple[str, Answer]]:
+        """List its documents in a folder that have pages, the newest first, by id."""
+        for path in reversed(self.store.find(results)) if self.store is not None and self.folder else ():
+            with leaving_out(skip):
+                yield self.id_of(path), self.judge(path)
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> AnswerListPage | None:
-        """Make the pages of its documents in a folder, beside those of these runs; None without any."""
-        return self.listed(self.answers(results, runs, skip))
+    def listing(self, results: Path, skip: Skip) -> AnswerListPage | None:
+        """Make the pages of its documents in a folder, and their list; None without any."""
+        return self.listed(self.answers(results, skip))
 
     def listed(
         self, answers: Iterable[tuple[str, Answer]], topics: tuple[Topic, ...] = ()

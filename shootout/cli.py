@@ -9,32 +9,42 @@ import argparse
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
 from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
 from itertools import chain
+from operator import or_
 
-from shootout import __version__, capability, late, renamed
+from shootout import __version__, capability, renamed
 from shootout import parser as arguments_of
 from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
 from shootout.parser import Parser
 from shootout.signals import interrupting, put_off
 
-MEASURING = {
-    "run": "measure servers and publish the report",
-    "gate": "measure one pair of servers; exit with 1 if the head is slower",
-    "doctor": "examine this machine: what disturbs it, and its noise",
-}
-JUDGING = {
-    "merge": "join the documents of a run's shards and publish the report",
-    "compare": "judge run documents again",
-    "baseline": "store baselines",
-    "history": "show ratios to the anchor over all runs, and where they changed",
-    "site": "build the pages of all runs in a folder",
-    "github": "report to GitHub from a workflow",
-    "cache": "list or clear fetched servers and loaded datasets",
-    "servers": "list, fetch or start servers",
-    "profiles": "list what runs can measure",
-    "workloads": "list the load that servers can be put under",
+# The commands of the main job with their help, by the module of `commands` that declares them.
+OURS = {
+    "measuring": {
+        "run": "measure servers and publish the report",
+        "gate": "measure one pair of servers; exit with 1 if the head is slower",
+        "doctor": "examine this machine: what disturbs it, and its noise",
+    },
+    "judging": {
+        "merge": "join the documents of a run's shards and publish the report",
+        "compare": "judge run documents again",
+        "baseline": "store baselines",
+        "history": "show ratios to the anchor over all runs, and where they changed",
+        "site": "build the pages of all runs in a folder",
+    },
+    "github": {"github": "report to GitHub from a workflow"},
+    "stores": {
+        "cache": "list or clear fetched servers and loaded datasets",
+        "servers": "list, fetch or start servers",
+        "profiles": "list what runs can measure",
+        "workloads": "list the load that servers can be put under",
+    },
 }
 GROUPS = {
     "compare": ("run", "gate", "upgrade", "soak", "compare", "merge"),
@@ -43,12 +53,7 @@ GROUPS = {
     "servers and data": ("doctor", "servers", "cache", "profiles", "workloads", "learn"),
 }
 USAGE = 2  # exit code without a command
-_MODULES = {
-    "measuring": MEASURING,
-    "judging": ("merge", "compare", "baseline", "history", "site"),
-    "github": ("github",),
-    "stores": ("cache", "servers", "profiles", "workloads"),
-}
+_PACKAGE = "shootout."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 args, unknown = parser(chosen).parse_known_args(given)
                 if unknown:
                     args.parser.reject(unknown, given)
-                late.finish()
+                _finish_imports()
             with of_places():
                 code = _run(args, given)
     except (InputError, MeasureError) as error:
@@ -108,7 +113,8 @@ def parser(chosen: str | None = None) -> Parser:
     )
     top.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    helps = {**MEASURING, **{name: capability.about(name) for name in capability.NAMES}, **JUDGING}
+    abouts = {name: capability.about(name) for name in capability.NAMES}
+    helps = reduce(or_, OURS.values(), OURS["measuring"] | abouts)
     grouped = {
         group: {name: helps[name] for name in names if name in helps} for group, names in GROUPS.items()
     }
@@ -122,11 +128,11 @@ def parser(chosen: str | None = None) -> Parser:
 
 
 def _declare(name: str, parser: Parser) -> None:
-    with late.importing():
+    with _importing_late():
         if name in capability.NAMES:
             capability.load(name).command(parser)
             return
-        module = next(module for module, names in _MODULES.items() if name in names)
+        module = next(module for module, helps in OURS.items() if name in helps)
         getattr(import_module(f"shootout.commands.{module}"), f"declare_{name}")(parser)
 
 
@@ -135,6 +141,37 @@ def _fail(error: Exception) -> None:
     from shootout.servers.external import dsn  # noqa: PLC0415
 
     warn(dsn.redacted(str(error)))  # it may quote a password from the arguments
+
+
+@contextmanager
+def _importing_late() -> Iterator[None]:
+    """Have the modules of this package that are imported inside the block run at their first use.
+
+    `from module import name` uses it; `from package import module` does not.
+    """
+    sys.meta_path.insert(0, _Late)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_Late)
+
+
+def _finish_imports() -> None:
+    """Run those that nothing has used yet. Two threads may not be the first: Python 3.11 guards nothing."""
+    for name in [*sys.modules]:
+        if name.startswith(_PACKAGE):
+            vars(sys.modules[name])
+
+
+class _Late(PathFinder):
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: object = None
+    ) -> ModuleSpec | None:
+        spec = super().find_spec(fullname, path) if fullname.startswith(_PACKAGE) else None
+        if spec is not None and spec.loader is not None and fullname != "shootout._engine":
+            spec.loader = LazyLoader(spec.loader)
+        return spec
 
 
 if __name__ == "__main__":

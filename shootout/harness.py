@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,15 +45,8 @@ class SuiteResult(NamedTuple):
 def run(prepared: Prepared) -> SuiteResult:
     """Run the suites, with the verdict table instead of pytest's report. Raises KeyboardInterrupt."""
     reporter = _Reporter(prepared)
-    options = [
-        "-c",
-        str(ROOT / "pyproject.toml"),
-        f"--rootdir={ROOT}",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:terminal",
-    ]
+    options = ["-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}"]
+    options += ["-p", "no:cacheprovider", "-p", "no:terminal"]
     with pytest.MonkeyPatch.context() as patched:
         patched.delenv("PYTEST_ADDOPTS", raising=False)  # options for a user's own tests
         code: int = pytest.main([str(SUITES), *options], plugins=[reporter])
@@ -259,11 +251,6 @@ def _transaction_s(document: RunDocument, cell: Cell) -> list[float]:
     ]
 
 
-@contextmanager
-def _uncaptured(config: pytest.Config) -> Iterator[None]:
+def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
     capture = config.pluginmanager.getplugin("capturemanager")
-    if capture is None:
-        yield
-    else:
-        with capture.global_and_fixture_disabled():
-            yield
+    return nullcontext() if capture is None else capture.global_and_fixture_disabled()

@@ -119,7 +119,7 @@ def _rule(
         verdict = Verdict.REGRESSED if effect.estimate < 0 else Verdict.IMPROVED
         if fresh is None:
             return verdict, "", None
-        return verdict, f", the last {counted(fresh, 'start')} to confirm it", True
+        return verdict, f", the last {counted(fresh, 'start')} made to confirm it", True
     margin, margin_text = math.log1p(share), _share(share)
     if -margin <= effect.low and effect.high <= margin:
         within = f", all within the margin of {margin_text}"

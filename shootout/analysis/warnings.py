@@ -84,10 +84,12 @@ def of_change(metric: MetricVerdict) -> Said:
     if metric.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return
     if metric.floor is None:
-        text = "How far this cell differs from itself by chance is not known here: the margin is the only bar"
+        text = (
+            "How far this cell varies by chance is unknown here: only the margin guards against a false alarm"
+        )
         yield "noise-floor-unknown", text
     if metric.confirmed is None:
-        yield "not-confirmed", "Seen once: no fresh starts were made to confirm it"
+        yield "not-confirmed", "Measured once: no fresh starts were made to confirm the change"
 
 
 def _wide(header: RunHeader, pair: Pair, decision: Decision) -> Said:
@@ -162,7 +164,7 @@ def _standstills(starts_of: Mapping[str, Starts]) -> Said:
         if still[STOOD_S]:
             yield "stood-still", f"{server} stood still for {still[STOOD_S]:.1f} s"
         elif empty := sum(map(_empty, starts.values())):
-            yield "stood-still", f"{server} did next to nothing in {empty} of its slices: it stood still"
+            yield "stood-still", f"{server} stood still: it did next to nothing in {empty} of its slices"
         if still[STOPPED_S]:
             text = f"This process stood still for {still[STOPPED_S]:.1f} s beside {server}'s slices"
             yield "stopped", f"{text}: it was stopped, or the machine was"

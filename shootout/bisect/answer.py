@@ -17,7 +17,7 @@ from shootout.chart import Axis, Chart, Line, Series, readouts
 from shootout.model.verdict import Interval, Verdict
 from shootout.report import commands
 
-COLUMNS = ("revision", "step here", "to the base", "verdict", "to the one before", "starts", "what")
+COLUMNS = ("revision", "step here", "against the base", "verdict", "against the one before", "starts", "what")
 TICKS_MAX = 8  # of the chart
 FEW = 12  # revisions: a table lists all of them
 
@@ -31,7 +31,7 @@ def answer(bisected: Bisected, out: Path | None = None) -> Answer:
     title, drawn = f"{bisected.measure.capitalize()} by revision", _ratios(bisected)
     documents = f"; its documents: {', '.join(bisected.documents)}" if bisected.documents else ""
     return Answer(
-        name="Since when",
+        name="Since when?",
         headline=headline(bisected),
         topics=(
             Topic(lines=(*steps(bisected), *notes(bisected))),
@@ -94,12 +94,12 @@ def notes(bisected: Bisected) -> Iterator[str]:
         )
     yield from _proven(bisected)
     if bisected.bisection.begun_in < FORMAT:
-        yield "Begun by an older shootout: judged by today's rule, and not continued."
+        yield "An older shootout began this bisection: today's rule judges it, and it cannot be resumed."
     if failed := sum(bool(finding.reason) for finding in bisected.findings):
         yield f"{failed} of {len(bisected.findings)} revisions cannot be measured."
     yield (
         f"{bisected.starts} starts of single servers, {len(bisected.bisection.builds)} builds, "
-        f"{bisected.spent_s / 60:.0f} min; a start varies by {numbers.percents(bisected.spread)}."
+        f"{bisected.spent_s / 60:.0f} min; starts vary by {numbers.percents(bisected.spread)}."
     )
 
 
@@ -167,7 +167,9 @@ def shown(bisected: Bisected) -> tuple[RevisionFinding, ...]:
 def table(bisected: Bisected) -> Table:
     """The revisions that were measured, that cannot be, or where the step may be."""
     rows = tuple(_row(bisected, finding) for finding in shown(bisected))
-    return Table(COLUMNS, rows, "Measured, not measurable, or possible places of the step", whole=True)
+    return Table(
+        COLUMNS, rows, "Revisions that were measured, that cannot be, or where the step may be", whole=True
+    )
 
 
 def _row(bisected: Bisected, finding: RevisionFinding) -> tuple[Field, ...]:

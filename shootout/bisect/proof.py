@@ -152,7 +152,7 @@ def label(commit: str) -> str:
 
 def of_commits(repository: str, commits: Iterable[Commit]) -> str:
     """The servers that commits build, as an option takes them."""
-    return references((label(each.hash), f"git:{repository}#{each.hash}") for each in commits)
+    return references((label(each.commit), f"git:{repository}#{each.commit}") for each in commits)
 
 
 def references(servers: Iterable[tuple[str, str]]) -> str:

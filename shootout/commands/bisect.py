@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,6 @@ from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, Skip
 from shootout.inputs import texts
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEASURING, OUT
-from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report import commands
 from shootout.report.github import http
@@ -132,7 +131,7 @@ class Bisect(Capability):
         """Return the id of a bisection, which its folder has."""
         return path.parent.name
 
-    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
+    def answers(self, results: Path, skip: Skip) -> Iterator[tuple[str, Answer]]:
         """List all bisections."""
         for each in proof.every(results, skip):
             yield each.bisection.id, answer.answer(each)
@@ -156,18 +155,9 @@ def _question(
     ]
     if not commits:
         return measure.Question(plan, tuple(revisions), None, link, instrument)
-    described = (
-        structs.replace(
-            revision,
-            commit=commit.hash,
-            parents=commit.parents,
-            author=commit.author,
-            date=commit.date,
-            subject=commit.subject,
-        )
-        for revision, commit in zip(revisions, commits, strict=True)
-    )
-    return measure.Question(plan, tuple(described), build, link, instrument)
+    pairs = zip(revisions, commits, strict=True)
+    described = tuple(structs.replace(revision, **vars(commit)) for revision, commit in pairs)
+    return measure.Question(plan, described, build, link, instrument)
 
 
 CAPABILITY = Bisect()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from shootout.count import answer, judge, measure
 from shootout.count.documents import COUNTS
 from shootout.errors import InputError, Skip
 from shootout.inputs.options import MARKDOWN, MEASURING, OUT
-from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ class Count(Capability):
         """Judge a count; its base is by default its first server."""
         return answer.answer(judge.compare(COUNTS.read(path), base))
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> AnswerListPage | None:
+    def listing(self, results: Path, skip: Skip) -> AnswerListPage | None:
         """Make the pages of counts, the newest first, and each kind of statement over time."""
         counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
         every = ((each.document.run, answer.answer(each)) for each in counted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,6 @@ from shootout.explain.documents import EXPLANATIONS
 from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, OUT
 from shootout.inputs.texts import load_acknowledged
 from shootout.model.run import Observe
-from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 
 if TYPE_CHECKING:
@@ -83,7 +81,7 @@ class Explain(Capability):
         """Evaluate an explanation again; its base is always that of its cell."""
         return changed_cells.answer(path)
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> AnswerListPage | None:
+    def listing(self, results: Path, skip: Skip) -> AnswerListPage | None:
         """Return None: explanations are sections of cells. Unreadable ones are named here, once."""
         for _ in EXPLANATIONS.newest_first(results, skip):
             pass

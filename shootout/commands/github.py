@@ -12,7 +12,6 @@ from shootout.command import left_out
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, LINK, RESULTS
 from shootout.model.history import Regression
-from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report import run_answer
 from shootout.report.github import http, issues, markdown, request
@@ -21,9 +20,8 @@ from shootout.writers.markdown import write
 
 
 def _github_annotate(args: argparse.Namespace) -> int:
-    return command.print_lines(
-        args, "done", [line for each in _judged(args) for line in markdown.annotate(each)]
-    )
+    judged = (steps.judge(path, args.acknowledged, left_out) for path in args.documents)
+    return command.print_lines(args, "done", [line for each in judged for line in markdown.annotate(each)])
 
 
 def _github_comment(args: argparse.Namespace) -> int:
@@ -66,10 +64,6 @@ def _github_issues(args: argparse.Namespace) -> int:
         repository, found, link, complete=not unread, origin=origin, hold=args.hold, only=args.regression
     )
     return command.print_lines(args, "done", list(done))
-
-
-def _judged(args: argparse.Namespace) -> list[Comparison]:
-    return [steps.judge(path, args.acknowledged, left_out) for path in args.documents]
 
 
 def _link(args: argparse.Namespace) -> str | None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from shootout import command
 from shootout.answer import Answer
 from shootout.capability import Capability
-from shootout.errors import Skip
 from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, OUT, Option
-from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.soak import answer, judge, measure
 from shootout.soak.documents import SOAKS
@@ -62,11 +59,6 @@ class Soak(Capability):
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a soak; its base is always its first server."""
         return answer.answer(judge.judge(SOAKS.read(path)))
-
-    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """List all soaks."""
-        for each in SOAKS.newest_first(results, skip):
-            yield each.header.soak, answer.answer(judge.judge(each))
 
 
 CAPABILITY = Soak()

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 
 from shootout import app, command
 from shootout.answer import Answer
@@ -30,7 +29,7 @@ def _fetch(args: argparse.Namespace) -> int:
     build = Build(command=args.build, tree=args.tree) if "build" in args else None
     fetched = []
     for each in [reference.parse(text) for text in args.references]:
-        with terminal.fetching(Console(stderr=True)) as report:
+        with command.fetching() as report:
             fetched.append(app.fetch(each, report, build))
         if not args.json:
             terminal.say(console(), listings.fetched(fetched[-1]))

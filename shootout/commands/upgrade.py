@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -13,10 +12,9 @@ from msgspec.structs import replace
 from shootout import app, command, files
 from shootout.answer import Answer
 from shootout.capability import Capability
-from shootout.errors import InputError, Skip, leaving_out
+from shootout.errors import InputError, leaving_out
 from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option, refuse_renamed
-from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.upgrade import answer, judge, measure, question
 from shootout.upgrade.documents import UPGRADES
@@ -92,11 +90,6 @@ class Upgrade(Capability):
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge an upgrade again; its base is always the old server."""
         return answer.answer(judge.read(UPGRADES.read(path), path.parents[1]))
-
-    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """List all upgrades."""
-        for each in UPGRADES.newest_first(results, skip):
-            yield each.upgrade, answer.answer(judge.read(each, results))
 
 
 def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:

@@ -24,7 +24,6 @@ from shootout.count.values import (
 from shootout.model.run import MODES_DROPPED
 from shootout.model.verdict import Verdict
 from shootout.numbers import share
-from shootout.report import wording
 
 HEADS_MAX = 2  # with a sentence of their own, and all rows in the terminal
 FUNCTIONS_MAX = 8  # of a kind on each server
@@ -183,7 +182,7 @@ def failures(comparison: CountComparison) -> tuple[str, ...]:
     """Say why there are no counts, or of other data."""
     document = comparison.document
     made = max((count.start for count in document.counts), default=0)
-    fewer = [f"counted in {made} of {document.starts} starts"] if 0 < made < document.starts else []
+    fewer = [f"Later starts: counted in {made} of {document.starts} starts"] * (0 < made < document.starts)
     lacking: dict[str, list[CountFailure]] = {}
     for each in document.failures:
         if each.lacks:
@@ -211,11 +210,7 @@ def _lacking(failures: Sequence[CountFailure]) -> str:
 
 
 def _servers(document: CountDocument) -> Topic:
-    comments = (f" ({wording.comment(each.comment)})" * bool(each.comment) for each in document.servers)
-    facts = [
-        (each.label, f"{each.version}, settings {figures.settings(each.settings_name)}{comment}")
-        for each, comment in zip(document.servers, comments, strict=True)
-    ]
+    facts: list[tuple[str, Field]] = [(each.label, figures.server(each)) for each in document.servers]
     options = ", ".join(f"{name} = {value}" for name, value in document.options.items())
     datasets = "; ".join(dict.fromkeys(map(figures.dataset, document.datasets)))
     facts += [

@@ -142,7 +142,7 @@ class Heat:
         steps = [(kind.kind, cost.step) for kind in self.kinds for cost in kind.costs if cost.step]
         worse = [(kind, step) for kind, step in steps if step.verdict is Verdict.REGRESSED]
         better = sum(step.verdict is Verdict.IMPROVED for _, step in steps)
-        said = f"From version to version, {len(worse)} of {len(steps)} steps execute more, {better} fewer."
+        said = f"{len(worse)} of {len(steps)} steps between versions need more instructions, {better} fewer."
         if worse:
             kind, most = max(worse, key=lambda one: _size(one[1]))
             said += f" The largest: {kind}, {_by(most)} in {most.server}."
@@ -152,10 +152,11 @@ class Heat:
     def topic(self) -> Topic:
         """The table; terminal and Markdown have the largest step of each kind."""
         document = self.comparison.document
-        marks = "◆ marks a version that plans the statement in another way than the one before. "
+        marks = "◆ marks a version whose plan is not the one of the version before. "
         said = (
-            "Instructions of each kind of statement, and their change from the version before; below it, "
-            f"relative to {' and '.join(self.references)}. {marks if document.plans else ''}"
+            "The change in instructions from the version before, and below it the ratio to "
+            f"{' or '.join(self.references)}; where there is none, the instructions themselves. "
+            f"{marks if document.plans else ''}"
             f"A colour means a certain change of {share(document.bar)} or more."
         )
         rows = tuple(

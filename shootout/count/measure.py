@@ -99,7 +99,7 @@ def measure(
         kept(path)
         return path
 
-    with workplace(run, plan.place.data) as (directory, held):
+    with workplace(run, plan.data) as (directory, held):
         servers = []
         for label in plan.servers:
             observe(Progress(stage="prepare", detail=label))

@@ -17,7 +17,7 @@ from shootout.model.run import RunDocument, Samples
 
 RESPONSE = "response time"
 CLIENT = "client on a CPU"
-BACKGROUND = "at the same time, no part of it: background threads on a CPU"
+BACKGROUND = "not part of it: background threads on a CPU"
 ON_CPU, RUN_QUEUE = "server on a CPU", "server ready to run, waiting for a CPU"
 ROW_LOCKS = "row locks"
 ELSEWHERE = "elsewhere: client, network and what the server does not count"

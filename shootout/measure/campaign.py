@@ -65,7 +65,7 @@ def measure(
         return journal.path_of(results, before.header.run)
     run = before.header.run if before else journal.new_run(datetime.now(UTC))
     with writing(results, run):
-        with workplace(run, plan.place.data) as (directory, held):
+        with workplace(run, plan.data) as (directory, held):
             if before is not None:  # as it is now: until here another process may have continued it
                 before = journal.read(results / journal.new_name(run))
             writer = journal.Writer(results, run, resumed=before is not None)

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pymysql
 from pymysql.cursors import Cursor
 
 from shootout import _engine
 from shootout._engine import LoadError
-from shootout.errors import MeasureError, without_values
+from shootout.errors import MeasureError
 from shootout.inputs.dump import database
 from shootout.measure import dump, stalls
 from shootout.measure.rounds import reason
@@ -203,9 +202,8 @@ def verify(instance: Running, dataset: Dataset) -> str:
             instance.query("SET time_zone = DEFAULT")  # the load has the server's
             digest.update(repr((table, on_server)).encode())
             continue
-        expected = on_server
-        if dataset.kind != "own":
-            expected = _engine.checksum(msgspec.json.encode(dataset), number)
+        known = dataset.kind != "own"
+        expected = _engine.checksum(msgspec.json.encode(dataset), number) if known else on_server
         if on_server != expected:
             raise ChangedError(
                 f"table {name.replace('`', '')} of {dataset.key} differs from what was generated: expected "
@@ -304,12 +302,13 @@ def _cursor(instance: Running, dataset: Dataset, schema: str | None) -> Iterator
 @contextmanager
 def cursor_on(instance: Running, what: str, timeout_s: float, **options: Any) -> Iterator[Cursor]:
     """Open a cursor on its own connection. Raises MeasureError, which begins with `what`."""
-    try:
-        with closing(instance.connect(**options)) as connection, connection.cursor() as cursor:
-            wait_for(connection, timeout_s)
-            yield cursor
-    except pymysql.Error as error:
-        raise MeasureError(f"{what}: {without_values(str(error))}{instance.post_mortem()}") from error
+    with (
+        instance.naming(what),
+        closing(instance.connect(**options)) as connection,
+        connection.cursor() as cursor,
+    ):
+        wait_for(connection, timeout_s)
+        yield cursor
 
 
 def _analyze(instance: Running, dataset: Dataset) -> None:
@@ -401,10 +400,7 @@ def template(
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     directory = cache_dir / "templates" / key
     build = partial(_build, program, options, every)
-    try:
-        made = build_once(directory, build, lambda made: cache.manifest(made) is not None, held)
-    except OSError as error:
-        raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
+    made = build_once(directory, build, lambda made: cache.manifest(made) is not None, held)
     manifest = cache.manifest(directory)
     if manifest is None:
         raise MeasureError(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor, DictCursor
 
-from shootout.errors import MeasureError, without_literals, without_values
+from shootout.errors import without_literals, without_values
 from shootout.measure.statements import is_answer
 from shootout.model.execution_plan import ExecutionPlan, PlanStep
 from shootout.servers.running import Running
@@ -52,32 +51,27 @@ def planned(
     shows all its forms. A statement that it cannot explain has an `error`. `executed`: the statements whose
     handlers count. Raises MeasureError if the server is gone.
     """
-    try:
-        with closing(instance.connect(database=schema)) as connection:
-            with connection.cursor() as cursor:
-                for statement in session:
-                    cursor.execute(statement)
-                # MySQL 9.7 gives a tree by default, and 8.0.32 lets that be set.
-                if cursor.execute("SHOW VARIABLES LIKE 'explain_format'"):
-                    cursor.execute("SET SESSION explain_format = 'TRADITIONAL'")
-            for draw in range(draws):
-                if draw:
-                    _analyse(connection)
-                for kind, sql in statements.items():
-                    asked = _Asked(connection, *prepared.get(kind, (sql, ())))
-                    steps, error, said = _traditional(asked)
-                    counts = executed is not None and executed.match(sql)
-                    text = _detailed(asked) if not draw or not steps else ""
-                    yield ExecutionPlan(
-                        start=start, server=server, kind=kind, sql=without_literals(sql), steps=steps,
-                        text=without_literals(text),
-                        handlers=_handlers(connection, sql) if counts and not draw else {},
-                        error="" if text or steps else without_values(error), warnings=said,
-                    )  # fmt: skip
-    except pymysql.Error as error:
-        raise MeasureError(
-            f"EXPLAIN on {server}: {without_values(str(error))}{instance.post_mortem()}"
-        ) from error
+    with instance.naming(f"EXPLAIN on {server}"), closing(instance.connect(database=schema)) as connection:
+        with connection.cursor() as cursor:
+            for statement in session:
+                cursor.execute(statement)
+            # MySQL 9.7 gives a tree by default, and 8.0.32 lets that be set.
+            if cursor.execute("SHOW VARIABLES LIKE 'explain_format'"):
+                cursor.execute("SET SESSION explain_format = 'TRADITIONAL'")
+        for draw in range(draws):
+            if draw:
+                _analyse(connection)
+            for kind, sql in statements.items():
+                asked = prepared.get(kind, (sql, ()))
+                steps, error, said = _traditional(connection, asked)
+                counts = executed is not None and executed.match(sql)
+                text = _detailed(connection, asked) if not draw or not steps else ""
+                yield ExecutionPlan(
+                    start=start, server=server, kind=kind, sql=without_literals(sql), steps=steps,
+                    text=without_literals(text),
+                    handlers=_handlers(connection, sql) if counts and not draw else {},
+                    error="" if text or steps else without_values(error), warnings=said,
+                )  # fmt: skip
 
 
 def _analyse(connection: Connection[Cursor]) -> None:
@@ -87,36 +81,29 @@ def _analyse(connection: Connection[Cursor]) -> None:
             cursor.execute(f"ANALYZE NO_WRITE_TO_BINLOG TABLE `{table}`")
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A statement that is to be explained, with `?` for values or without."""
-
-    connection: Connection[Cursor]
-    sql: str
-    values: Sequence[str]  # literals
-
-    def explain(self, cursor: Cursor, explain: str) -> None:
-        """Execute `explain` of it."""
-        if not self.values:
-            cursor.execute(f"{explain} {self.sql}")
-            return
-        names = [f"@value{number}" for number in range(len(self.values))]
-        given = (f"{name} = {value}" for name, value in zip(names, self.values, strict=True))
-        cursor.execute(f"SET {', '.join(given)}")
-        text = self.connection.escape(f"{explain} {self.sql}")
-        cursor.execute(f"PREPARE explained FROM {text}")
-        cursor.execute(f"EXECUTE explained USING {', '.join(names)}")
+def _explain(cursor: Cursor, explain: str, sql: str, values: Sequence[str]) -> None:
+    """Execute `explain` of a statement, which has `?` for each of these literals."""
+    if not values:
+        cursor.execute(f"{explain} {sql}")
+        return
+    names = [f"@value{number}" for number in range(len(values))]
+    given = (f"{name} = {value}" for name, value in zip(names, values, strict=True))
+    cursor.execute(f"SET {', '.join(given)}")
+    cursor.execute("PREPARE explained FROM %s", (f"{explain} {sql}",))
+    cursor.execute(f"EXECUTE explained USING {', '.join(names)}")
 
 
-def _traditional(asked: _Asked) -> tuple[tuple[PlanStep, ...], str, tuple[str, ...]]:
+def _traditional(
+    connection: Connection[Cursor], asked: Prepared
+) -> tuple[tuple[PlanStep, ...], str, tuple[str, ...]]:
     """Read the steps of a plan, or the server's reason for giving none; and what it warns of."""
     try:
-        with asked.connection.cursor(DictCursor) as cursor:
-            asked.explain(cursor, "EXPLAIN")
+        with connection.cursor(DictCursor) as cursor:
+            _explain(cursor, "EXPLAIN", *asked)
             rows = cursor.fetchall()
             cursor.execute("SHOW WARNINGS")
             names = {word for row in rows for word in _WORDS.findall(" ".join(map(str, row.values())))}
-            return tuple(map(_step, rows)), "", tuple(warnings(cursor.fetchall(), asked.sql, names))
+            return tuple(map(_step, rows)), "", tuple(warnings(cursor.fetchall(), asked[0], names))
     except pymysql.Error as error:
         if not is_answer(error):
             raise
@@ -145,12 +132,12 @@ def _step(row: Mapping[str, Any]) -> PlanStep:
     )
 
 
-def _detailed(asked: _Asked) -> str:
+def _detailed(connection: Connection[Cursor], asked: Prepared) -> str:
     """Read the most detailed plan that the server gives; empty before MySQL 5.6 and MariaDB 10.1."""
     for explain in _DETAILED:
         try:
-            with asked.connection.cursor() as cursor:
-                asked.explain(cursor, explain)
+            with connection.cursor() as cursor:
+                _explain(cursor, explain, *asked)
                 return "\n".join(str(column) for row in cursor.fetchall() for column in row)
         except pymysql.Error as error:
             if not is_answer(error):

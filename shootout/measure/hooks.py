@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-import pymysql
 from msgspec import structs
 from pymysql.cursors import Cursor
 
-from shootout.errors import MeasureError, without_values
+from shootout.errors import MeasureError
 from shootout.inputs import workload
 from shootout.measure import execution_plans
 from shootout.measure.dataset import cursor_on, schema_of
@@ -59,7 +57,7 @@ class Hooks:
                 numbers = schema_of(self.instance, structs.replace(self.dataset, digest=NUMBERS))
                 cursor.execute(f"CREATE VIEW {NUMBERS} AS SELECT n FROM `{numbers}`.{NUMBERS}")
             for statement in statements:
-                with self._named(f"setup: {statement}"):
+                with self.instance.naming(f"setup: {statement}"):
                     cursor.execute(statement)
                     cursor.execute("SHOW WARNINGS")
                 rows = (row for row in cursor.fetchall() if row[0] == "Warning")
@@ -75,7 +73,7 @@ class Hooks:
         with self._cursor() as cursor:
             cursor.execute(f"USE `{self.schema}`")
             for check in checks:
-                with self._named(f"check {check.name}"):
+                with self.instance.naming(f"check {check.name}"):
                     cursor.execute(check.sql)
                     row = cursor.fetchone()
                 if row is not None:
@@ -85,12 +83,3 @@ class Hooks:
 
     def _cursor(self) -> AbstractContextManager[Cursor]:
         return cursor_on(self.instance, f"schema {self.schema}", STATEMENT_TIMEOUT_S)
-
-    @contextmanager
-    def _named(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except pymysql.Error as error:
-            raise MeasureError(
-                f"{what}: {without_values(str(error))}{self.instance.post_mortem()}"
-            ) from error

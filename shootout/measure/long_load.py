@@ -50,7 +50,7 @@ class LongLoad:
         self, name: str, observe: Observe
     ) -> Iterator[tuple[Path, list[tuple[ManagedServer, Template]], dict[str, str]]]:
         """Prepare a directory, the servers, loaded, and why others could not be. Raises InputError."""
-        with workplace(name, self.plan.place.data) as (directory, held):
+        with workplace(name, self.plan.data) as (directory, held):
             servers, failures = [], {}
             for label in self.plan.servers:
                 observe(Progress(stage="prepare", detail=label))

@@ -103,7 +103,7 @@ class ManagedServer:
             beside=plan.set_variables,
         )
         told = plan.told.get(label, ())
-        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes, told)
+        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.cache_bytes, told)
 
     def load(self, held: ExitStack | None = None) -> Template:
         """Take the datasets from the cache until `held` is closed, or load them. Raises MeasureError."""

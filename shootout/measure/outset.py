@@ -86,7 +86,7 @@ def _build(record: ServerRecord) -> str:
 def _detectable(plan: Plan, results: Path) -> str:
     """The losses that four of five such runs would flag, by the A/A cells that this runner has measured."""
     sampling, policy, blocks = plan.profile.sampling, plan.profile.policy, _first(plan)
-    runner = machine.inspect(plan.place.data or cache_folder(), name=sampling.placement)
+    runner = machine.inspect(plan.data or cache_folder(), name=sampling.placement)
     entries = [
         entry
         for entry in ledgers.read(results / ledgers.FOLDER, runner.fingerprint)

@@ -50,7 +50,7 @@ def prepare(
             server = ExternalServer.find(plan, label, held, visited)
             visited.append(server)
         else:
-            port = None if plan.place.port is None else plan.place.port + index
+            port = None if plan.port is None else plan.port + index
             server = ManagedServer.find(plan, label, port, held, partial(_report, observe, f"{label}: "))
         recorder.add_server(server.record())
         try:

@@ -22,7 +22,7 @@ from shootout.model.program import Program
 from shootout.model.run import Warning, WorkloadRecord
 from shootout.model.workload import Workload
 from shootout.paths import cache_folder
-from shootout.runner import fitting
+from shootout.runner import machine
 from shootout.servers.external import dsn
 from shootout.servers.sources import cache, catalogue, installations, reference
 from shootout.servers.sources.fetch.packages import Progress, no_progress
@@ -60,15 +60,6 @@ class BoundWorkload:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a run's servers listen and keep their data."""
-
-    port: int | None  # of the first server; the others take the next ones; None: free ports
-    data: Path | None  # the servers' data during the run; None: the cache folder
-    cache_bytes: int  # size limit of the cache
-
-
-@dataclass(frozen=True)
 class Plan:
     """The plan of a run, with its servers found."""
 
@@ -79,7 +70,9 @@ class Plan:
     workloads: Mapping[str, BoundWorkload]  # by name
     cells: tuple[Cell, ...]
     seed: int
-    place: Place
+    port: int | None  # of the first server; the others take the next ones; None: free ports
+    data: Path | None  # the servers' data during the run; None: the cache folder
+    cache_bytes: int  # size limit of the cache
     planned: Planned | None = None  # the blocks of all shards; None: the run is no shard
     resume: bool = False  # continue a run that was cut short
     told: Mapping[str, Sequence[Warning]] = field(default_factory=dict)  # of servers before the run, by label
@@ -225,11 +218,9 @@ def bind(
         workloads=workloads,
         cells=tuple(cell for block in blocks for cell in block.cells),
         seed=secrets.randbits(32) if selection.seed is None else selection.seed,
-        place=Place(
-            port=_first_port(port, len(labels)),
-            data=selection.data,
-            cache_bytes=cache.limit_bytes(environment),
-        ),
+        port=_first_port(port, len(labels)),
+        data=selection.data,
+        cache_bytes=cache.limit_bytes(environment),
         planned=None if selection.shard is None else planned,
         resume=selection.resume,
     )
@@ -281,7 +272,7 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
         if settings is not None and any(
             server.source != "dsn" for server in references if server.settings == settings
         ):
-            fitting.require_memory(settings, layered)
+            machine.require_memory(settings, layered)
 
 
 def _with_settings(

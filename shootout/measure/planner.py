@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from msgspec import structs
 
@@ -20,7 +21,7 @@ from shootout.model.plan import Block
 from shootout.model.program import Program
 from shootout.servers.running import Running
 
-CAPTURE_S = 0.2  # of load that statements are taken from
+CAPTURES_S = (0.2, 0.8, 3.2)  # of load that statements are taken from, until each kind was sent
 SEED = 1  # of that load
 
 Asked = tuple[str, Running, tuple[str, ...]]  # a server with its label, and what its set-up warned of
@@ -85,13 +86,17 @@ def _statements(bound: BoundWorkload, program: Program, servers: Sequence[Asked]
     if logging is None or len(fixed) == statements.kinds(bound.program):
         return fixed
 
-    def load() -> None:
+    def load(seconds: float) -> None:
         for _, instance, _ in servers:
             schema = schema_of(instance, bound.dataset)
             engine = managed.engine(program, schema, instance, SEED)
             number = managed.connect(engine, instance, schema, 1)
-            engine.slice(number, 0.0, CAPTURE_S, ANSWER_TIMEOUT_S)
+            engine.slice(number, 0.0, seconds, ANSWER_TIMEOUT_S)
 
+    found = fixed
     with suppress(MeasureError, LoadError):
-        return statements.captured(logging, bound.program, load)
-    return fixed
+        for seconds in CAPTURES_S:
+            found = statements.captured(logging, bound.program, partial(load, seconds))
+            if len(found) == statements.kinds(bound.program):
+                break
+    return found

@@ -62,7 +62,7 @@ def compared(plan: Plan, observe: Observe) -> tuple[tuple[str, str], ...]:
         if planned.reference.source == "dsn":
             raise InputError(f"{planned.reference.text}: {COMPARES} needs servers that shootout starts")
     labels = [label for label, server in plan.servers.items() if not server.absent]
-    with workplace(journal.new_run(datetime.now(UTC)), plan.place.data) as (directory, held):
+    with workplace(journal.new_run(datetime.now(UTC)), plan.data) as (directory, held):
         servers = {label: ManagedServer.find(plan, label, None, held) for label in labels}
         base, *heads = labels
         observe(Progress(stage="prepare", detail=f"{base}: collecting statements"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -139,7 +139,7 @@ def measure_block(
     """Measure one start of the block; a server that fails drops out and keeps the samples it has."""
     names = [kind.name for kind in program.kinds]
     slices = _Slices(driver, servers, sampling, load, [Refused(names) for _ in servers])
-    with slices.isolated():
+    with slices.stopped(servers):
         warmups = _warm_up(slices, generator, on_round)
         windows_s = {server: slices.window_s(server) for server in slices.live}
         rounds = max(ROUNDS_MIN, round(slices.measure_s() / max(windows_s.values(), default=1.0)))
@@ -236,31 +236,21 @@ class _Slices:
         return max(WARMUP_SHARE_SLOW * self.sampling.warmup_max_s, usual_s)
 
     @contextmanager
-    def isolated(self) -> Iterator[None]:
-        """Stop all servers if idle ones must be stopped; resume them on exit."""
-        self._stop(self.servers, True)
+    def stopped(self, servers: Sequence[ServerHandle], stopped: bool = True) -> Iterator[None]:
+        """Stop servers inside the block, or resume them, if idle ones must be stopped."""
+        stops = [each.stop for each in servers if self.sampling.stops_idle and each.stop is not None]
+        for stop in stops:
+            stop(stopped)
         try:
             yield
         finally:
-            self._stop(self.servers, False)
-
-    def _stop(self, servers: Iterable[ServerHandle], stopped: bool) -> None:
-        for server in servers:
-            if self.sampling.stops_idle and server.stop is not None:
-                server.stop(stopped)
-
-    @contextmanager
-    def _in_turn(self, server: int) -> Iterator[None]:
-        self._stop([self.servers[server]], False)
-        try:
-            yield
-        finally:
-            self._stop([self.servers[server]], True)
+            for stop in stops:
+                stop(not stopped)
 
     def counters(self, server: int, step: int) -> Mapping[str, float]:
         """Read a live server's counters, in order (`step` 1) or in reverse (-1); none if it has failed."""
         readings = self.servers[server].counters[::step]
-        with self._in_turn(server):
+        with self.stopped([self.servers[server]], False):
             return self.read(server, lambda: {name: n for read in readings for name, n in read().items()}, {})
 
     def measure_s(self) -> float:
@@ -299,7 +289,7 @@ class _Slices:
         """Run one slice, with `share` of the usual ramp; None if the server has failed, now or before."""
         if server in self.failures:
             return None
-        with self._in_turn(server):
+        with self.stopped([self.servers[server]], False):
             begun_s = time.monotonic()
             try:
                 taken = self.driver.slice(server, self.ramp_s(server, share), window_s, ANSWER_TIMEOUT_S)

@@ -13,7 +13,7 @@ from shootout.errors import MeasureError
 from shootout.measure.workplace import workplace
 from shootout.model.plan import ServerReference
 from shootout.model.value import Value
-from shootout.runner import fitting
+from shootout.runner import machine
 from shootout.servers.processes import accounts, instances
 from shootout.servers.processes.config import quoted
 from shootout.servers.processes.instances import Instance
@@ -47,7 +47,7 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
         instances.require_port(port)
     with workplace(f"session-{os.getpid()}-{secrets.token_hex(2)}", loads=False) as (directory, held):
         profile = layers.combine(settings_name, reference.settings)
-        fitting.require_memory(reference.settings or settings_name, profile)
+        machine.require_memory(reference.settings or settings_name, profile)
         program = installations.find(reference, held)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         options = profiles.compile(profile, program.family, program.version, plugins=plugins).options

@@ -59,7 +59,7 @@ def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
 def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str, str]]:
     """Yield statements with their kinds; others, such as COMMIT, are left out."""
     # A value may be any text, `1 ORDER BY c` too: of the kinds that fit, the one with most text of its own.
-    fullest = sorted(_kinds(program), key=_literal_characters, reverse=True)
+    fullest = sorted(_kinds(program), key=lambda each: len("".join(_texts(each[0]))), reverse=True)
     every = {_texts(statement): kind for statement, kind in fullest}
     for sql in statements:
         if kind := next((kind for texts, kind in every.items() if _fits(texts, sql)), None):
@@ -106,10 +106,6 @@ def _kinds(program: Program) -> Iterator[tuple[ProgramStatement, str]]:
         for step in transaction.steps:
             for statement in step.statements:
                 yield statement, program.kinds[statement.kind].name
-
-
-def _literal_characters(kind: tuple[ProgramStatement, str]) -> int:
-    return sum(len(piece) for piece in kind[0].pieces if isinstance(piece, str))
 
 
 def _texts(statement: ProgramStatement) -> tuple[str, ...]:

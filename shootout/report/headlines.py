@@ -165,7 +165,7 @@ def _place(c: CellComparison) -> str:
 
 
 def _lines(cells: Sequence[CellComparison], comparison: Comparison) -> Iterator[str]:
-    """Say what each family's servers show, `MariaDB reads +21 to +61 % in 20 of 28 cells`."""
+    """Say what each family's servers show, `MariaDB's reads +21 to +61 % in 20 of 28 cells`."""
     families = {server.label: server.family for server in comparison.header.servers}
     writing = {c.cell.workload for c in comparison.cells if c.figures and c.figures.writes}
     tried = wording.measured(cells)
@@ -175,7 +175,7 @@ def _lines(cells: Sequence[CellComparison], comparison: Comparison) -> Iterator[
             of = [c for c in its if (c.cell.workload in writing) == (kind == "writes")]
             if of:
                 shown = ", ".join(_parts(of, wording.margins(of, comparison.policy))) or "undecided"
-                yield f"{TITLES.get(family, family)} {kind} {shown}"
+                yield f"{TITLES.get(family, family)}'s {kind} {shown}"
     if tried and (missing := len(cells) - len(tried)):
         yield f"{counted(missing, 'more cell')} not measured"
 

@@ -75,30 +75,26 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
     grouped: dict[tuple[ledger.Kind, str], list[LedgerEntry]] = {}
     for entry in entries:
         grouped.setdefault((ledger.kind(entry), entry.settings), []).append(entry)
-    cells = []
-    for ((workload, dataset, threads), settings), of_kind in sorted(grouped.items()):
-        of_cell = ledger.noise(of_kind).get(THROUGHPUT)
-        if of_cell is not None:
-            margin = policy.margin_of(THROUGHPUT, workload)
-            cells.append(
-                CellNoise(
-                    workload=workload,
-                    dataset=dataset,
-                    settings=settings,
-                    threads=threads,
-                    runs=len({entry.run for entry in of_kind}),
-                    spread=of_cell.spread,
-                    lasting=of_cell.lasting,
-                    power={f"{loss:g}": power(loss, of_cell, margin, policy) for loss in CHANGES},
-                )
-            )
-    return tuple(cells)
+    return tuple(
+        CellNoise(
+            workload=workload,
+            dataset=dataset,
+            settings=settings,
+            threads=threads,
+            runs=len({entry.run for entry in of_kind}),
+            spread=of_cell.spread,
+            lasting=of_cell.lasting,
+            power={f"{loss:g}": power(loss, of_cell, workload, policy) for loss in CHANGES},
+        )
+        for ((workload, dataset, threads), settings), of_kind in sorted(grouped.items())
+        if (of_cell := ledger.noise(of_kind).get(THROUGHPUT)) is not None
+    )
 
 
-def power(loss: float, noise: ledger.Noise, margin: float, policy: Policy) -> float:
+def power(loss: float, noise: ledger.Noise, workload: str, policy: Policy) -> float:
     """Compute the share of runs of one cell that flag a loss beside A/A cells with such noise."""
     floor = policy.floor_factor * stats.quantile(policy.confidence) * noise.deviation(STARTS)
-    bar = max(math.log1p(margin), floor)
+    bar = max(math.log1p(policy.margin_of(THROUGHPUT, workload)), floor)
     starts = STARTS + policy.confirm_starts
     of_run = stats.Noise((noise.deviation(starts),), starts - 1)
     return flagged(-math.log1p(-loss), of_run, bar, policy, comparisons=1)

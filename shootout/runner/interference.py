@@ -27,7 +27,6 @@ class Process:
     pid: int
     name: str
     unit: str  # its systemd service, or ""
-    kernel: bool
     ticks: int
 
 
@@ -88,13 +87,14 @@ def assess(
     busy = sorted((key for key, share in used.items() if share > BUSY_SHARE), key=lambda key: -used[key])
     named = [f"{after.processes[key].name} ({key[0]}) {used[key]:.0%}" for key in busy[:_NAMED]]
     more = [f"and {len(busy) - _NAMED} more"] if len(busy) > _NAMED else []
+    unit = after.processes[busy[0]].unit if busy else ""  # whose any other process is, we do not know
     yield Finding(
         code="busy-processes",
         what="other processes",
         found=", ".join([f"CPUs idle for {idle:.0%}", *named, *more]),
         why="They take CPU time and caches from one slice and not from the next.",
         fit=not busy and idle >= IDLE_MIN,
-        mend=_mend(after.processes[busy[0]]) if busy else "",
+        mend=f"sudo systemctl stop {unit}" if unit else "",
     )
 
 
@@ -103,19 +103,13 @@ def _process(host: Host, pid: str) -> tuple[tuple[int, str], Process] | None:
     fields = after.split()
     if len(fields) < 20:
         return None
-    # Fields of proc(5) from the third on: parent, time in user and kernel mode, start time.
-    parent, user, system, born = fields[1], fields[11], fields[12], fields[19]
+    # Fields of proc(5) from the third on: time in user and kernel mode, start time.
+    user, system, born = fields[11], fields[12], fields[19]
     unit = re.search(r"([^/\s]+\.service)$", host.text(f"proc/{pid}/cgroup"), re.MULTILINE)
     process = Process(
         pid=int(pid),
         name=before.partition("(")[2],
         unit=unit[1] if unit else "",
-        kernel=parent == "2",
         ticks=int(user) + int(system),
     )
     return (process.pid, born), process
-
-
-def _mend(process: Process) -> str:
-    """The command that stops a service; whose any other process is, and what for, we do not know."""
-    return f"sudo systemctl stop {process.unit}" if process.unit and not process.kernel else ""

@@ -1,4 +1,4 @@
-"""The measuring machine: its fingerprint, CPU placement, and the kernel's counters of a process."""
+"""The measuring machine: its fingerprint, memory, CPU placement, and the kernel's counters of a process."""
 
 from __future__ import annotations
 
@@ -13,13 +13,22 @@ from functools import partial
 from pathlib import Path
 
 from shootout.document.compatibility import fingerprint
-from shootout.errors import MeasureError
+from shootout.errors import InputError, MeasureError
 from shootout.model.plan import PlacementName
 from shootout.model.run import FLUSH_S, FLUSHES, Placement, Runner, Warning
 from shootout.runner import preflight
 from shootout.runner.host import Disk, Host, Mount
+from shootout.settings.profiles import SettingsProfile
+from shootout.settings.setting import normalise, variable
 
 NOT_WARNED = ("virtual",)  # findings that are no warning: their consequences are
+# Buffers that a server allocates when it starts.
+_BUFFERS = (
+    *("innodb_buffer_pool_size", "key_buffer_size", "aria_pagecache_buffer_size", "query_cache_size"),
+    *("rocksdb_block_cache_size", "tokudb_cache_size"),
+)
+_SHARE = 4  # of the memory in buffers, where they are scaled: two servers run side by side
+_MIB = 1 << 20
 
 
 def inspect(data_dir: Path, host: Host | None = None, name: PlacementName = "auto") -> Runner:
@@ -76,6 +85,26 @@ def placement(cpus: Sequence[int], name: PlacementName = "auto") -> Placement:
         single=cpus[-1],
         reading=tuple(sorted(reading)),
     )
+
+
+def require_memory(settings: str, profile: SettingsProfile, memory_bytes: int | None = None) -> None:
+    """Raise InputError for buffers larger than the machine's memory: such a server does not start."""
+    memory = Host().usable_bytes if memory_bytes is None else memory_bytes
+    for options in (profile.options, *profile.versions.values()):
+        sizes = {
+            name: int(size)
+            for option, value in options.items()
+            if (name := variable(option)) in _BUFFERS and (size := normalise(value)).isdecimal()
+        }
+        if (needed := sum(sizes.values())) > memory:
+            asked = ", ".join(f"{name} {_figure(size)}" for name, size in sizes.items())
+            scaled = (
+                f"{name}={max(1, size * memory // needed // _SHARE // _MIB)}M" for name, size in sizes.items()
+            )
+            raise InputError(
+                f"{settings}: {asked}: more than this machine's memory, {_figure(memory)}\n"
+                f"To measure with smaller ones: {'+'.join((settings, *scaled))}"
+            )
 
 
 @contextmanager
@@ -244,3 +273,7 @@ def _shared_cpus(place: Placement) -> tuple[Warning, ...]:
 
 def _gone(pid: int) -> MeasureError:
     return MeasureError(f"process {pid} is gone")
+
+
+def _figure(size: int) -> str:
+    return f"{size / 2**30:.4g} GiB"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from shootout.figures import counted
 from shootout.model.run import Finding
 from shootout.runner.host import CPUS, Disk, Host, Mount, numbers
 
@@ -141,7 +142,7 @@ def stolen(share: float, code: str, when: str) -> Finding:
 def _processors(host: Host) -> Iterator[Finding]:
     cpus = host.cpus
     cores = len({host.core(cpu) for cpu in cpus})
-    yield _finding("processor", f"{host.processor}, {_count(len(cpus), 'CPU')} on {_count(cores, 'core')}")
+    yield _finding("processor", f"{host.processor}, {counted(len(cpus), 'CPU')} on {counted(cores, 'core')}")
     yield _finding("virtual", host.hypervisor or "none", fit=not host.hypervisor)
     governors = {host.text(f"{CPUS}/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus} - {""}
     yield _finding(
@@ -227,7 +228,7 @@ def _limits(host: Host) -> Iterator[Finding]:
     throttled = f", throttled {limits.throttled} times" if limits.throttled else ""
     yield _finding(
         "cpu-limit",
-        f"{limits.cpus:g} of {_count(cpus, 'CPU')}{throttled}" if limited else "none",
+        f"{limits.cpus:g} of {counted(cpus, 'CPU')}{throttled}" if limited else "none",
         fit=not limited,
         mend=_lift(limits.unit, "CPUQuota=", "--cpu-quota=-1"),
     )
@@ -263,7 +264,7 @@ def _others(host: Host) -> Iterator[Finding]:
         average, running = float(loads[1]), int(loads[2])  # the average remembers what ended a minute ago
         yield _finding(
             "load",
-            f"{average:g}, {running} running now, on {_count(cpus, 'CPU')}",
+            f"{average:g}, {running} running now, on {counted(cpus, 'CPU')}",
             fit=average <= cpus or running <= cpus,
         )
 
@@ -313,7 +314,3 @@ def _disk(disk: Disk) -> Iterator[Finding]:
             fit=disk.scheduler not in ("bfq", "cfq"),
             mend=f"echo {instead} | sudo tee /sys/block/{disk.name}/queue/scheduler",
         )
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}" if number == 1 else f"{number} {name}s"

@@ -6,6 +6,8 @@ import re
 import socket
 import struct
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -93,9 +95,19 @@ class Running(ABC):
             if was_open and self.ours and _closed_before(sql, error) and self.alive():
                 self.reopened += 1
                 return self.query(sql, timeout_s)
-            raise MeasureError(
-                f"{_HEXADECIMAL.sub('?', sql)}: {without_values(str(error))}{self.post_mortem()}"
-            ) from error
+            raise self.failure(_HEXADECIMAL.sub("?", sql), error) from error
+
+    @contextmanager
+    def naming(self, what: str) -> Iterator[None]:
+        """Raise MeasureError, which begins with `what`, where a statement in the block fails."""
+        try:
+            yield
+        except pymysql.Error as error:
+            raise self.failure(what, error) from error
+
+    def failure(self, what: str, error: pymysql.Error) -> MeasureError:
+        """Make the error for a failed statement: the server's words without values, and how it died."""
+        return MeasureError(f"{what}: {without_values(str(error))}{self.post_mortem()}")
 
     def _rows(self, sql: str, timeout_s: float) -> tuple[tuple[Any, ...], ...]:
         if self._control is None:

@@ -32,7 +32,7 @@ MEASURES: dict[Measure, str] = {
     "memory": "memory after the load",
     "disk": "data on disk after the load",
     "write_amplification": "bytes written for each byte of changed rows",
-    "fsyncs": "InnoDB's fsyncs, per transaction",
+    "fsyncs": "InnoDB's fsyncs per transaction",
     "start": "start",
     "shutdown": "shutdown",
 }
@@ -48,9 +48,9 @@ UNITS: dict[FindingKind, tuple[float, int, str, Form]] = {
 }
 Row = tuple[str, tuple[Field, ...], Field]  # title, values of base, head and their difference, verdict
 EXPLAINED = (
-    "Level, slope and step are changes during the load; runs compare how fast servers are. Head beside base "
-    "is judged part by part of the load, without the drift of both: it is not the difference of their own "
-    "values. Stalls are episodes below a tenth of the median throughput."
+    "Level, slope and step are changes during the load; for how fast servers are, see runs. “Head beside "
+    "base” compares the two in each part of the load, which removes the drift that both have: it is not the "
+    "difference of their own values. Stalls are episodes below a tenth of the median throughput."
 )
 
 
@@ -59,7 +59,7 @@ def answer(result: SoakResult) -> Answer:
     header, failures = result.document.header, result.document.failures
     lasted = figures.duration(header.duration_s)
     return Answer(
-        name="Under load for long",
+        name=f"Soak: {header.workload.name}, {figures.threads(header.threads)}",
         headline=headline(result),
         topics=joined(
             (

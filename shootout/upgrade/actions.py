@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from shootout.answer import Topic
+from shootout.answer import Point, Topic
 from shootout.count.values import CountChange, is_left_out
 from shootout.figures import counted
 from shootout.model.verdict import Verdict
@@ -22,15 +22,14 @@ def todo(found: Findings) -> Topic | None:
     """The next steps, those that a start depends on first."""
     if not found.document.done:
         return None
-    lines, open_ = [*_start(found), *_set(found), *_look(found)], [*_open(found)]
+    lines, open_ = [*map(Point, (*_start(found), *_set(found))), *_look(found)], [*_open(found)]
     if len(lines) + len(open_) > LINES_MAX:
         kept = LINES_MAX - 1 - len(open_)
-        lines = [*lines[:kept], f"{len(lines) - kept} more steps: see below."]
-    learn = "Measure your statements: shootout learn slow.log, and --add-workloads learned/workload.toml."
+        lines = [*lines[:kept], Point(f"{len(lines) - kept} more steps: see below.")]
+    own = "Measure your own statements with --add-workloads learned/workload.toml, which this makes:"
+    learn = Point(own, commands=("shootout learn slow.log",))
     shown = [*lines, *open_, *([] if found.document.own else [learn])][:LINES_MAX]
-    if not shown:
-        return None
-    return Topic("What to do", tuple(f"{number}. {line}" for number, line in enumerate(shown, 1)))
+    return Topic("What to do", points=tuple(shown)) if shown else None
 
 
 def _start(found: Findings) -> Iterator[str]:
@@ -58,23 +57,24 @@ def _set(found: Findings) -> Iterator[str]:
         yield f"Replace in my.cnf before the next upgrade: {listed(told)}; {found.new} warns of them."
 
 
-def _look(found: Findings) -> Iterator[str]:
+def _look(found: Findings) -> Iterator[Point]:
     worst = found.worst
     if worst and worst.throughput and not worst.restored_by:
         run, cell = worst.throughput
         if all(each.verdict is not Verdict.IMPROVED for _, each in found.timings):
             command = commands.look_further(run.header.run, cell.cell, found.out)
-            yield f"Find the cause of {end(run, cell)}: {command}"
+            yield Point(f"Find the cause of {end(run, cell)}:", commands=(command,))
     restored = {place(change) for each in found.restorations for change in each.restores}
     lost = [loss.change for loss in found.losses if place(loss.change) not in restored]
     planned = [change for change in lost if found.plan(change) == "changed"]
     if planned:
         dearest, *others = planned
         more = f" Likewise {listed([each.kind for each in others])}." if others else ""
-        told = f"{instructions(dearest)} with another plan, {_tried(found, dearest)}"
-        yield f"Hint or rewrite {dearest.kind}: {told}.{more}"
+        told = f"{instructions(dearest)} with another plan; {_tried(found, dearest)}"
+        yield Point(f"Hint or rewrite {dearest.kind}: {told}.{more}")
     elif lost and not found.cells:
-        yield f"Check how often you send {lost[0].kind}: {instructions(lost[0])}; {_tried(found, lost[0])}."
+        said = f"{instructions(lost[0])}; {_tried(found, lost[0])}"
+        yield Point(f"Check how often you send {lost[0].kind}: {said}.")
 
 
 def _tried(found: Findings, change: CountChange) -> str:
@@ -83,7 +83,7 @@ def _tried(found: Findings, change: CountChange) -> str:
     return "no setting was tested with it"
 
 
-def _open(found: Findings) -> Iterator[str]:
+def _open(found: Findings) -> Iterator[Point]:
     document = found.document
     asked = ["shootout", "upgrade", *document.references]
     for flag, text in (
@@ -93,9 +93,9 @@ def _open(found: Findings) -> Iterator[str]:
         asked += [flag, text] if text else []
     if parts := (*found.missing, *found.unmeasured):
         missing = ", ".join(dict.fromkeys(parts))
-        yield f"Measure what is missing, {missing}: {shlex.join([*asked, '--resume'])}"
+        yield Point(f"Measure what is missing, {missing}:", commands=(shlex.join([*asked, "--resume"]),))
     failures = found.counted.document.failures if found.counted else ()
     if left_out := {(each.workload, each.kind) for each in failures if is_left_out(each)}:
         more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
         was = f"(the budget was {document.budget_min:g} minutes)"
-        yield f"Count the {counted(len(left_out), 'kind')} that were left out: {more} {was}."
+        yield Point(f"Count the {counted(len(left_out), 'kind')} that were left out {was}:", commands=(more,))

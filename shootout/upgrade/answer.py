@@ -53,9 +53,10 @@ def brief(found: Findings) -> Topic:
     lines = [] if rows else [sentence(found)]
     if found.compared:
         kinds = counted(len(found.compared), "kind of statement", KINDS)
-        lines.append(f"{len(found.plans) or 'None'} of {kinds} planned in another way")
-    if useful := [each.setting for each in found.restorations if each.restores]:
-        lines.append(f"Set {', '.join(map(settable.named, useful))}")
+        lines.append(f"Another plan for {len(found.plans) or 'none'} of {kinds}")
+    if settings := settable.settable(found):
+        chosen, none = ", ".join(settings.commands[1:]), settings.title.partition(": ")[2]
+        lines.append(f"Set {chosen}" if chosen else f"Settings: {none}")
     return Topic(lines=tuple(lines), drawing=Forest(rows) if rows else None)
 
 
@@ -196,7 +197,7 @@ def _statements(found: Findings) -> Iterator[Topic]:
     lines: tuple[str, ...] = (
         f"Instructions hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
         f"{same} the same, {open_} undecided, {sum(not each.ratio for each in found.changes)} not compared. "
-        f"Counted with {document.settings}, "
+        f"Counted with settings {document.settings} on "
         f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
     )
     if document.once:
@@ -210,7 +211,7 @@ def _statements(found: Findings) -> Iterator[Topic]:
         rows = tuple(
             (
                 change.kind, change.workload, instructions_of(change.base), instructions_of(change.head),
-                difference(change), "" if change.verdict in CHANGED else "undecided", found.plan(change),
+                difference(change), "yes" if change.verdict in CHANGED else "undecided", found.plan(change),
                 ", ".join(functions.get((change.workload, change.kind, found.new), ())) or None,
             )
             for change in sorted(differ[::sign], key=lambda change: change.verdict not in CHANGED)
@@ -240,7 +241,7 @@ def _plans(found: Findings) -> Topic | None:
     if compared:
         title = f"Execution plans: none of {counted(compared, 'kind')} changed"
     if rows:
-        title = f"Execution plans: {counted(len(rows), 'statement')} planned in another way"
+        title = f"Execution plans: {counted(len(rows), 'statement')} with another plan"
     columns = ("kind", "workload", found.old, found.new, "what the new server says")
     plans = tuple(
         differing.side_by_side(change, found.old, found.new, f"{change.kind}, {workload}")
@@ -275,7 +276,8 @@ def _data(found: Findings) -> Topic | None:
     else:
         rows = "with the same rows" if data.same_rows else "but with other rows"
         took = f"{number(data.seconds, 0)}{SPACE}s"
-        said = f"{found.new} starts on a data directory of {found.old} after {took}, {rows}."
+        log = " Its log says:" if data.told else ""
+        said = f"{found.new} starts on a data directory of {found.old} after {took}, {rows}.{log}"
     return Topic("The old data directory", (said, *data.told))
 
 

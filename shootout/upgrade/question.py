@@ -16,7 +16,7 @@ from shootout.errors import InputError
 from shootout.inputs.options import Selection
 from shootout.measure.plan import Plan
 from shootout.paths import cache_folder
-from shootout.runner import fitting
+from shootout.runner import machine
 from shootout.servers.sources import catalogue, reference
 from shootout.servers.sources.fetch import packages
 from shootout.servers.sources.trees import Tree
@@ -34,7 +34,7 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
     """An empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
     labels = _label(old), _label(new)
     mine = profile(settings)
-    fitting.require_memory(settings, mine)
+    machine.require_memory(settings, mine)
     started = datetime.now(UTC)
     return UpgradeDocument(
         format=3, upgrade=journal.new_run(started), started=started.isoformat(timespec="seconds"),

@@ -38,9 +38,7 @@ def settable(found: Findings) -> Topic | None:
     if without := [named(each) for each in useless if not _by_time(each)]:
         lines.append(f"No counted loss is certainly restored by {', '.join(without)}.")
     if untimed:
-        lines.append(
-            f"Not tested in time, and instructions do not show it: {', '.join(map(named, untimed))}."
-        )
+        lines.append(f"Not timed, and instructions do not show the effect: {', '.join(map(named, untimed))}.")
     lines += [f"{named(each.setting)}: {each.failed}" for each in every if each.failed]
     lines += _explained(found)
     improved = [setting for setting, cell in found.timings if cell.verdict is Verdict.IMPROVED]
@@ -53,7 +51,7 @@ def settable(found: Findings) -> Topic | None:
     )
     tested = found.timings or any(not each.failed for each in every)
     nothing = "no tested setting certainly restores a loss" if tested else "not tested"
-    caption = "What statements cost more, and what is left with all of these settings"
+    caption = "What these statements cost more, and what is left of it with all of these settings"
     return Topic(
         "What to set" if recommended else f"What to set: {nothing}",
         tuple(lines),
@@ -94,8 +92,8 @@ def _tried(found: Findings, worst: Worst) -> str:
     if not worst.untimed or found.timings:
         return said
     return (
-        f"{said}. What differs and acts by time does not show in instructions: {', '.join(worst.untimed)}; "
-        "shootout explain --try NAME=VALUE measures it"
+        f"{said}. Also different, with effects in time that instructions do not show: "
+        f"{', '.join(worst.untimed)}; shootout explain --try NAME=VALUE measures them"
     )
 
 
@@ -139,8 +137,8 @@ def _saves(found: Findings, restored: Restored) -> str:
     more = f" and {counted(others, 'other kind')}" if others else ""
     has_it = restored.setting in found.document.trials.get(OFF, "").split("+")
     why = f"{found.old} has it on, too" if has_it else "none of them costs more"
-    said = f"{instructions(best)} for {best.kind}{more}, but {why}"
-    return f"{named(restored.setting)} is not known to restore a loss: {said}."
+    said = f"{instructions(best)} for {best.kind}{more}"
+    return f"{named(restored.setting)}: {said}, but no loss that it is known to restore: {why}."
 
 
 def _explained(found: Findings) -> Iterator[str]:

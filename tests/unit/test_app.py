@@ -77,9 +77,10 @@ def test_runs_repeat_while_another_one_fits_the_budget(
     assert budgets == given
 
 
-def test_a_run_whose_undecided_cells_fail_is_not_the_last() -> None:
-    codes = iter([4, 3])
+def test_a_run_that_fails_is_the_last_and_one_with_undecided_cells_is_not() -> None:
+    codes = iter([0, 1, 4, 3, 0])
     assert app.repeated(lambda _: next(codes), 60, 9) == 3
+    assert next(codes) == 0
 
 
 @pytest.mark.parametrize("field", ["markdown", "junit_xml"])
@@ -91,9 +92,3 @@ def test_where_a_summary_goes_is_looked_at_before_anything_is_measured(field: st
             app.prepare(request)
     app.prepare(Request(Selection.read(), tmp_path, **{field: missing}))  # type: ignore[arg-type]
     assert not missing.parent.exists()
-
-
-def test_a_run_that_fails_is_the_last() -> None:
-    codes = iter([0, 1, 3, 0])
-    assert app.repeated(lambda _: next(codes), 60, 9) == 3
-    assert next(codes) == 0

@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -23,7 +23,6 @@ from shootout.explain import changed_cells
 from shootout.inputs.options import OUT
 from shootout.model.plan import Cell
 from shootout.model.value import Value
-from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.sections import Section
 from tests.support import builders
@@ -66,11 +65,6 @@ class Greet(Capability):
         table = Table(("greeting", "to"), ((document.greeting, document.to),))
         topics = (Topic(tables=(table,)),)
         return Answer("Greeting", "hello", topics, {"to": document.to}, exit_code=1, listed=(document.to,))
-
-    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterator[tuple[str, Answer]]:
-        """All greetings."""
-        for each in GREETINGS.newest_first(results, skip):
-            yield each.to, self.judge(GREETINGS.path_of(results, each.to))
 
 
 @pytest.fixture(autouse=True)

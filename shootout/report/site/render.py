@@ -60,7 +60,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     breaks.hanging, svg.whisker, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, tone,
     wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
-    wording.comment, circumstances.conditions, figures.dataset, figures.day,
+    wording.comment, circumstances.conditions, figures.dataset, figures.day, wording.decided_change,
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
     circumstances.about, circumstances.settings_of, wording.false_alarms,

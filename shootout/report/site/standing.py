@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from shootout import figures, numbers
 from shootout.chart import NAME_MAX, Axis, Chart, Line, Rule, Series
 from shootout.figures import NONE
 from shootout.model.run import ServerRecord
-from shootout.model.verdict import Comparison, Interval
+from shootout.model.verdict import Comparison, Interval, Verdict
 from shootout.report.headlines import TITLES
 from shootout.report.site import charts
 
@@ -21,6 +21,10 @@ OTHERS = (("--axis", 1), ("--ink-soft", 3), ("--axis", 2), ("--ink-soft", 5))  #
 LABEL_MAX = 10  # characters of a server's name below a chart
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 GAP = 0.6  # between families, in servers
+WORDS = {
+    Verdict.REGRESSED: "slower", Verdict.IMPROVED: "faster", Verdict.EQUIVALENT: "the same",
+    Verdict.INCONCLUSIVE: "undecided",
+}  # fmt: skip
 SELF = Interval(estimate=1.0, low=1.0, high=1.0)
 
 Ratios = dict[str, Interval]  # by server
@@ -83,24 +87,21 @@ class Standing:
             f"{'' if server == self.base else f' ({_range([ratio for _, ratio in of])})'}"
             for server, of in every
         ]
-        said = f"Fastest at {figures.threads(self.at)}, relative to {self.base}: {', '.join(parts)}"
+        against = f", against {self.base}" if best.keys() - {self.base} else ""
+        said = f"Fastest at {figures.threads(self.at)}: {', '.join(parts)}{against}"
         return said if parts else ""
 
     @property
     def newest(self) -> Iterator[str]:
         for family, of in groupby(self.servers, key=lambda server: server.family):
             *_, newest = of
-            ratios = [
-                here[newest.label].estimate
-                for by_threads in self.ratios.values()
-                for here in by_threads.values()
-                if newest.label in here
-            ]
-            if ratios and newest.label != self.base:
-                yield (
-                    f"{newest.label}, the newest {TITLES.get(family, family)} here: {_range(ratios)} against "
-                    f"{self.base} in {figures.counted(len(ratios), 'cell')}"
-                )
+            label, compared = newest.label, [c for c in self.comparison.cells if c.base.server == self.base]
+            if label != self.base and (cells := [c for c in compared if c.cell.server == label and c.ratio]):
+                verdicts = Counter(c.verdict for c in cells)
+                parts = [f"{word} in {verdicts[each]}" for each, word in WORDS.items() if verdicts[each]]
+                parts[0] += f" of {figures.counted(len(cells), 'cell')}"
+                said = f"{', '.join(parts)} ({_range([c.ratio.estimate for c in cells if c.ratio])})"
+                yield f"{label}, the newest {TITLES.get(family, family)} here, against {self.base}: {said}"
 
     @cached_property
     def places(self) -> dict[str, float]:

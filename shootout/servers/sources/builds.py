@@ -49,7 +49,7 @@ class BuildError(MeasureError):
 class Commit:
     """A commit of a repository."""
 
-    hash: str
+    commit: str  # full hash
     parents: int
     author: str
     date: str  # ISO
@@ -130,17 +130,15 @@ def _no_line(first: Source, last: Source, good: str, bad: str) -> str:
 
 def reverted(newest: Source, commits: Sequence[Commit], cache: Path) -> Source | None:
     """Make the newest commit without these, in the cache's work tree; None if they do not revert."""
-    work_tree = _work_tree(newest, cache / WORK_TREES)
-    with _held(newest, cache / WORK_TREES):
-        _check_out(newest, work_tree)
+    with _checked_out(newest, cache / WORK_TREES) as (work_tree, _):
         for commit in reversed(commits):
             mainline = ("--mainline", "1") if commit.parents > 1 else ()
-            if _git(work_tree, "revert", "--no-commit", *mainline, commit.hash) is None:
+            if _git(work_tree, "revert", "--no-commit", *mainline, commit.commit) is None:
                 break
         else:
             tree = _must(work_tree, "write-tree")
             if tree != _must(work_tree, "rev-parse", "HEAD^{tree}"):  # else undone already
-                said = f"Without {', '.join(commit.hash[:12] for commit in commits)}"
+                said = f"Without {', '.join(commit.commit[:12] for commit in commits)}"
                 made = _must(work_tree, "commit-tree", tree, "-p", newest.commit, "-m", said, variables=_US)
                 return Source(newest.repository, made)
         _must(work_tree, "reset", "--hard", "--quiet")  # and no revert is under way
@@ -182,9 +180,7 @@ def digest(directory: Path) -> str:
 
 
 def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None:
-    work_tree = _work_tree(source, work_trees)
-    with _held(source, work_trees) as lock:
-        _check_out(source, work_tree)
+    with _checked_out(source, work_trees) as (work_tree, lock):
         log = work_tree.with_suffix(".log")
         code = _run(build, work_tree, log, lock)
         if code != 0:
@@ -207,15 +203,14 @@ def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None
         (copied.top / layout.COMMIT).write_text(source.commit, "ascii")
 
 
-def _work_tree(source: Source, work_trees: Path) -> Path:
-    return work_trees / hashlib.sha256(os.fsencode(source.repository.resolve())).hexdigest()[:16]
-
-
 @contextmanager
-def _held(source: Source, work_trees: Path) -> Iterator[int]:
+def _checked_out(source: Source, work_trees: Path) -> Iterator[tuple[Path, int]]:
+    """Hold the repository's work tree, at the commit; its lock comes with it."""
     work_trees.mkdir(parents=True, exist_ok=True)
-    with locking.locked(work_trees / f".{_work_tree(source, work_trees).name}.lock") as lock:
-        yield lock
+    work_tree = work_trees / hashlib.sha256(os.fsencode(source.repository.resolve())).hexdigest()[:16]
+    with locking.locked(locking.lock_of(work_tree)) as lock:
+        _check_out(source, work_tree)
+        yield work_tree, lock
 
 
 def _check_out(source: Source, work_tree: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from shootout import files
 from shootout.errors import InputError, MeasureError
 from shootout.model.value import Family, Version
 from shootout.servers.installation import Address
@@ -37,17 +37,18 @@ class Tree:
     @classmethod
     def inspect(cls, directory: Path, beside: Path | None = None) -> Tree:
         """Find the server in `directory`, with libraries of `beside`. Raises InputError."""
-        files = layout.find(directory.absolute())
-        launch = libraries.find(files.mysqld, files.top, beside)
-        done = libraries.run(files.mysqld, launch, "--no-defaults", "--version")
+        found = layout.find(directory.absolute())
+        launch = libraries.find(found.mysqld, found.top, beside)
+        done = libraries.run(found.mysqld, launch, "--no-defaults", "--version")
         parsed = parse(done.stdout)
         if done.returncode != 0 or parsed is None:
             if lacking := libraries.LACKING.findall(done.stderr):  # what a script starts
-                raise MissingLibrariesError(files.mysqld, lacking)
+                raise MissingLibrariesError(found.mysqld, lacking)
             output = (done.stderr or done.stdout).strip() or f"exit code {done.returncode}"
-            raise InputError(f"{files.mysqld}: does not report a version: {output.splitlines()[-1]}")
-        stamps = {path: _stamp(path) for path in files.contents.values()}
-        return cls(files, launch, *parsed, _digest(files.contents), stamps)
+            raise InputError(f"{found.mysqld}: does not report a version: {output.splitlines()[-1]}")
+        contents = found.contents
+        stamps = {path: _stamp(path) for path in contents.values()}
+        return cls(found, launch, *parsed, _digest(contents), stamps)
 
     @property
     def name(self) -> str:
@@ -113,23 +114,14 @@ class Tree:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    with _readable():
+    with files.reading(path):
         state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
-@contextmanager
-def _readable() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
-
-
 def _digest(contents: Mapping[str, Path]) -> str:
     whole = hashlib.sha256()
-    with _readable():
-        for place, path in sorted(contents.items()):
-            with path.open("rb") as file:
-                whole.update(f"{place} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    for place, path in sorted(contents.items()):
+        with files.reading(path), path.open("rb") as file:
+            whole.update(f"{place} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return whole.hexdigest()

@@ -41,16 +41,8 @@ class Bare:
         if (self.root / TOOLCHAIN.relative_to("/")).is_dir():
             mounts.append(f"--bind {_sysroot()} {root}{TOOLCHAIN}")
         mounting = "".join(f"mount {each}; " for each in mounts)
-        outside = [
-            "unshare",
-            "--mount",
-            "--propagation",
-            "private",
-            "bash",
-            "-ec",
-            f'{mounting}exec "$@"',
-            "-",
-        ]
+        unshared = ["unshare", "--mount", "--propagation", "private"]
+        outside = [*unshared, "bash", "-ec", f'{mounting}exec "$@"', "-"]
         inside = ["chroot", f"--userspec={user}", root, "env", "-i", *self._environment(user)]
         return subprocess.run(
             [*outside, *inside, "bash", "-ec", f"cd; {script}"],

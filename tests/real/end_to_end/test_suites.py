@@ -125,15 +125,8 @@ def test_the_wheel_has_them_too(tmp_path: Path) -> None:
 def test_an_item_fails_in_the_words_of_its_server(lab: Lab, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.cnf"
     wrong.write_text("[mysqld]\ninnodb_no_such_option = 1\n")
-    done = lab.run(
-        *PYTEST,
-        "suites",
-        f"--profile={lab.once}",
-        f"--servers={BASE},{HEAD}@{wrong}",
-        "--threads=1",
-        "--workloads=oltp_point_select",
-        f"--out={tmp_path / 'out'}",
-    )
+    options = (f"--profile={lab.once}", f"--servers={BASE},{HEAD}@{wrong}", f"--out={tmp_path / 'out'}")
+    done = lab.run(*PYTEST, "suites", *options, "--threads=1", "--workloads=oltp_point_select")
     assert done.returncode == 3
     assert "1 failed, 1 skipped" in done.stdout  # the base had nothing beside it
     (failure,) = journal.read(document_in(tmp_path / "out")).failures
@@ -182,13 +175,8 @@ def test_a_regression_fails_its_item_where_it_fails_the_gate(
     acknowledged.write_text(known)
     (tmp_path / "replay.py").write_text(REPLAY.format(document=str(path)))
     python_path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    options = [
-        f"--servers={BASE},{HEAD}",
-        "--workloads=oltp_point_select",
-        "--threads=1",
-        f"--out={tmp_path}",
-        f"--acknowledged={acknowledged}",
-    ]
+    options = [f"--servers={BASE},{HEAD}", "--workloads=oltp_point_select", "--threads=1"]
+    options += [f"--out={tmp_path}", f"--acknowledged={acknowledged}"]
     done = subprocess.run(
         [*PYTEST, "suites", "-W", "error", "-p", "replay", f"--junitxml={report}", *options],
         cwd=paths.ROOT,

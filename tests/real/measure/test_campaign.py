@@ -81,9 +81,6 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
     assert lab.left() == ([], [])
 
 
-pytest_plugins = ["tests.support.runs"]
-
-
 def timeless(starts: Sequence[StartRecord]) -> dict[tuple[str, int], StartRecord]:
     """Without what only a clock knows."""
     return {(each.block, each.start): structs.replace(each, spent_s=None) for each in starts}

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -62,22 +61,4 @@ def test_a_server_that_ends_by_itself_is_a_fault(lab: Lab, tmp_path: Path) -> No
         assert (
             "the server exited unexpectedly\nThe server has died (signal SIGKILL)" in command.err.read_text()
         )
-    assert lab.left() == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["mysql-8.0.1"], "did you mean 'mysql-8.0.12'?"),
-        ([BASE, "--port=0"], "port 0: expected 1 to 65535"),
-        ([BASE, "--settings=none"], "none"),
-        ([f"{BASE}@none"], "none"),
-        ([], "SERVER"),
-    ],
-)
-def test_what_cannot_be_started_is_reported_at_once(arguments: list[str], expected: str, lab: Lab) -> None:
-    done: subprocess.CompletedProcess[str] = lab.run(SHOOTOUT, "servers", "start", *arguments)
-    assert done.returncode == 2
-    assert expected in done.stderr
-    assert len(done.stderr.splitlines()) <= 3
     assert lab.left() == ([], [])

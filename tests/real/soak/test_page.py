@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     short = document(["a"], slices("a", [9.0] * 5), [SoakFailure(server="a", reason="<crashed>")], soak=SHORT)
     for each in (faulty(), short):
         written(results, each)
-    listing = CAPABILITY.listing(results, (), pytest.fail)
+    listing = CAPABILITY.listing(results, pytest.fail)
     assert listing is not None
     return site.build([], tmp_path_factory.mktemp("site"), listings=[listing]).parent / "soaks"
 

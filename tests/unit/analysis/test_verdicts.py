@@ -166,7 +166,7 @@ def test_what_holds_again_is_confirmed() -> None:
     head = head_of(a_document(starts_of(-10) + confirming(starts_of(-9, (-0.3, 0.0, 0.3)))))
     assert head.verdict is Verdict.REGRESSED
     assert head.judged[0].confirmed is True
-    assert head.reason.endswith("in 8 starts, the last 3 starts to confirm it")
+    assert head.reason.endswith("in 8 starts, the last 3 starts made to confirm it")
     assert codes(head) == ["noise-floor-unknown"]
 
 

@@ -38,7 +38,7 @@ def test_one_of_the_first_format_is_judged_by_todays_rule(tmp_path: Path) -> Non
     assert BISECTIONS.read(path) == replace(a_bisection(), begun_in=1)
     judged = CAPABILITY.judge(path)
     assert [judged.value[key] for key in ("answer", "first", "last")] == ["step", "e", "e"]
-    assert "by an older shootout" in markdown.write(judged)
+    assert "An older shootout began this" in markdown.write(judged)
 
 
 def test_the_command_that_continues_names_its_folder(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_an_instrument_finds_the_step(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert [judged.value[key] for key in ("answer", "first", "instrument")] == ["step", "v17", "cycles"]
     assert len(instrument.seen) <= 1 + 5
     assert "more cycles" in markdown.write(judged)
-    listing = CAPABILITY.listing(tmp_path, [], lambda reason: None)
+    listing = CAPABILITY.listing(tmp_path, lambda reason: None)
     assert listing is not None
     assert [page.path for page in listing.pages] == [CAPABILITY.page(path)]
     assert "shootout cycles --servers" in markdown.write(judged)
@@ -96,5 +96,5 @@ def test_a_bisection_by_an_instrument_that_is_gone_is_left_out(tmp_path: Path) -
     with pytest.raises(InputError, match="bisected by 'cycles'"):
         CAPABILITY.judge(path)
     reasons: list[str] = []
-    assert CAPABILITY.listing(tmp_path, [], reasons.append) is None
+    assert CAPABILITY.listing(tmp_path, reasons.append) is None
     assert len(reasons) == 1

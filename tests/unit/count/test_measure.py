@@ -163,7 +163,7 @@ def test_a_start_counts_as_many_kinds_as_there_is_time_for(monkeypatch: pytest.M
 
 
 def test_plans_are_kept_before_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A count that is cut short in a later start has them when it goes on."""
+    """A count that is cut short in a later start has them when it is resumed."""
     done: list[str] = []
 
     class Noted:

@@ -38,7 +38,7 @@ def test_options_win_over_the_profile() -> None:
         Block(workload="oltp_read_only", dataset=DATASET, threads=threads, servers=labels)
         for threads in (16, 2)
     )
-    assert (made.seed, made.place.port) == (5, 20000)
+    assert (made.seed, made.port) == (5, 20000)
     assert made.profile.servers == (HEAD, f"{HEAD}@defaults")
     assert made.profile.workloads == ("oltp_read_only",)
     assert made.profile.threads == (16, 2)
@@ -97,19 +97,19 @@ def test_a_key_wins_over_a_policys_file_and_over_the_sampling_of_a_scale(tmp_pat
 def test_a_profiles_file_has_a_scale_and_a_port_too(tmp_path: Path) -> None:
     profile = slots(tmp_path, "scale = 'small'\nport = 20000\n" + SLOTS)
     made = planned(profile=profile)
-    assert (made.profile.dataset.rows, made.place.port) == (10, 20000)
+    assert (made.profile.dataset.rows, made.port) == (10, 20000)
 
 
 def test_where_data_lies_and_what_is_around_containers(tmp_path: Path) -> None:
     as_shipped = planned()
-    assert (as_shipped.place.data, as_shipped.profile.container) == (None, Container())
+    assert (as_shipped.data, as_shipped.profile.container) == (None, Container())
     profile = tmp_path / "mine.toml"
     profile.write_text(
         "description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['image:mysql:8.4']\n"
         "[container]\nnetwork = 'bridge'\nmemory = '512M'\n"
     )
     written = planned(profile=str(profile), data=str(tmp_path))
-    assert written.place.data == tmp_path
+    assert written.data == tmp_path
     assert written.profile.container == Container(network="bridge", memory="512M")
     assert written.given["--data"] == str(tmp_path)
     given = planned(profile=str(profile), set=["container.network=host", "container.memory=8G"])

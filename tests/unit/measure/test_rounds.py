@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import mean
@@ -88,6 +88,7 @@ def measured(
     stop: Callable[[int, bool], None] = lambda server, stopped: None,
     control: int | None = None,
     disk: Callable[[], dict[str, float]] | None = None,
+    readings: Sequence[Callable[[], dict[str, float]]] = (),
 ) -> Measured:
     used_s = [0.0] * servers
     work = [0.0] * servers
@@ -104,7 +105,7 @@ def measured(
         cpu_s = None if index in hidden else spend
         name = "abcdefgh"[index]
         return ServerHandle(
-            name, cpu_s, [count], lambda words: f"server says: {words}", partial(stop, index),
+            name, cpu_s, readings or [count], lambda words: f"server says: {words}", partial(stop, index),
             index == control, disk or dict,
         )  # fmt: skip
 
@@ -153,7 +154,7 @@ def test_orders_are_random_and_repeatable() -> None:
 
 def test_a_steady_block_is_measured_for_the_time_asked() -> None:
     driver = FakeDriver(tps=lambda server, number: 1000.0 * (server + 1))
-    result = measured(driver)
+    result = measured(driver, hidden=(1,))
     assert result.failures == (None, None)
     assert result.record is not None
     assert (result.record.block, result.record.start) == ("block", 3)
@@ -163,18 +164,10 @@ def test_a_steady_block_is_measured_for_the_time_asked() -> None:
     assert one.transactions == (100.0,) * 12
     assert two.transactions == (200.0,) * 12
     assert one.steady
-    assert one.server_cpu_s == (0.005,) * 12
+    assert (one.server_cpu_s, two.server_cpu_s) == ((0.005,) * 12, None)
     assert one.counters == {"Handler_read_key": 7.0}
     assert one.reads == 36
     assert Histogram.decode(one.latencies).count == 12
-
-
-def test_cpu_time_that_cannot_be_seen_is_none() -> None:
-    record = recorded(FakeDriver(tps=constant), hidden=(1,))
-    one, two = record.samples
-    assert one.server_cpu_s == (0.005,) * 12
-    assert two.server_cpu_s is None
-    assert two.transactions == (100.0,) * 12
 
 
 def test_a_disk_that_servers_share_is_counted_in_turns() -> None:
@@ -205,19 +198,7 @@ def test_what_is_read_last_before_the_load_is_read_first_after_it() -> None:
 
 def counted(*readings: Callable[[], dict[str, float]]) -> Mapping[str, float]:
     """Measure what a server's counters grew by."""
-    result = measure_block(
-        "block",
-        1,
-        [ServerHandle("a", None, readings, str)],
-        program=PROGRAM,
-        driver=FakeDriver(tps=constant),
-        sampling=SAMPLING,
-        load=CLOSED,
-        generator=random.Random(1),
-        on_round=lambda stage, round_, rounds: None,
-    )
-    assert result.record is not None
-    return result.record.samples[0].counters
+    return recorded(FakeDriver(tps=constant), servers=1, readings=readings).samples[0].counters
 
 
 def warmed_up(
@@ -362,11 +343,7 @@ def test_a_server_that_fails_while_warming_is_not_in_the_record() -> None:
     assert [reason is None for reason in result.failures] == [False, True]
     assert result.record is not None
     assert [samples.server for samples in result.record.samples] == ["b"]
-
-
-def test_nothing_is_recorded_where_all_fail() -> None:
-    driver = FakeDriver(tps=constant, fails=(0, 0))
-    assert measured(driver, servers=1).record is None
+    assert measured(FakeDriver(tps=constant, fails=(0, 0)), servers=1).record is None
 
 
 def test_a_standstill_is_measured_as_one() -> None:

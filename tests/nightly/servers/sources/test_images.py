@@ -15,7 +15,8 @@ from shootout.measure import dataset
 from shootout.model.plan import Container
 from shootout.servers.processes import instances
 from shootout.servers.sources.images import Image
-from tests.real.servers.sources.test_images import DATASET, GONE_S, HOST, SMALL, heard, image_of, left
+from tests.real.servers.processes.test_instances import SMALL
+from tests.real.servers.sources.test_images import DATASET, GONE_S, HOST, heard, image_of, left
 from tests.support.runs import HEAD, PATIENCE_S, SHOOTOUT, Lab, until
 
 pytest_plugins = ["tests.support.runs", "tests.support.servers.processes.docker_engine"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from shootout.servers.locking import locked
 from shootout.servers.processes import config, instances, leftovers
 from shootout.servers.processes.leftovers import working_directory
 from shootout.servers.sources.trees import Tree
-from tests.support.runs import BASE, a_tree, gone, until
+from tests.support.runs import BASE, a_tree, until
 
 OPTIONS = {"innodb-log-file-size": "8M", "skip-log-bin": ""}
 SOON_S = 5.0
@@ -166,22 +165,6 @@ def test_what_others_put_into_a_shared_directory_blocks_no_run(tmp_path: Path) -
     assert not (tmp_path / "created").exists()
 
 
-def test_a_run_that_ends_while_another_looks_blocks_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    glob = Path.glob
-
-    def ending(self: Path, pattern: str) -> Iterator[Path]:
-        if pattern.endswith(".lock"):
-            yield self / "ended.lock"
-        yield from glob(self, pattern)
-
-    monkeypatch.setattr(Path, "glob", ending)
-    with working_directory(tmp_path, "run"):
-        pass
-    assert list((tmp_path / "instances").iterdir()) == []
-
-
 INTERRUPTED_AGAIN = """
 import signal, sys
 from pathlib import Path
@@ -227,48 +210,6 @@ def test_runs_that_begin_and_end_at_once_in_one_directory_leave_each_other_alone
     said = [run.communicate()[1] for run in runs]
     assert ([run.returncode for run in runs], said) == ([0] * 4, [""] * 4)
     assert [each.name for each in data.iterdir()] == ["shootout-hostile.lock"]
-
-
-INTERRUPTED = """
-import sys
-from pathlib import Path
-from shootout.servers.processes import instances, leftovers
-from shootout.servers.sources.trees import Tree
-cache, top, initialised = map(Path, sys.argv[1:])
-clear = leftovers.clear
-def slowly(directory):
-    print("clearing", flush=True)
-    sys.stdin.readline()
-    clear(directory)
-leftovers.clear = slowly
-with leftovers.working_directory(cache, "run") as directory:
-    initialised.rename(directory / "0")
-    instance = instances.start(Tree.inspect(top), directory / "0", {})
-    print(instance.pid, flush=True)
-    sys.stdin.readline()
-"""
-
-
-def test_a_second_interrupt_waits_for_the_clean_up(tree: Tree, initialised: Path, tmp_path: Path) -> None:
-    shutil.copytree(initialised, tmp_path / "copy")
-    arguments = [tmp_path, tree.files.top, tmp_path / "copy"]
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as run:
-        assert run.stdout is not None
-        server = int(run.stdout.readline())
-        assert not gone(server)
-        run.send_signal(signal.SIGINT)
-        assert run.stdout.readline() == "clearing\n"
-        run.send_signal(signal.SIGINT)
-        run.communicate("\n")
-    assert run.returncode == -signal.SIGINT
-    until(lambda: gone(server))
-    assert list((tmp_path / "instances").iterdir()) == []
 
 
 def test_a_directory_that_a_dying_process_still_writes_into_goes(tmp_path: Path) -> None:

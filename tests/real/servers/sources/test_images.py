@@ -25,17 +25,12 @@ from shootout.model.plan import Container, Dataset
 from shootout.servers.processes import containers, instances
 from shootout.servers.processes.accounts import LOAD_USER
 from shootout.servers.sources.images import Image
+from tests.real.servers.processes.test_instances import SMALL
 from tests.support.runs import HEAD, SHOOTOUT, Lab, a_tree, document_in, until
 from tests.support.servers.processes.docker_engine import OURS, an_image
 
 pytest_plugins = ["tests.support.runs", "tests.support.servers.processes.docker_engine"]
 
-SMALL = {
-    "innodb-log-file-size": "8M",
-    "innodb-buffer-pool-size": "64M",
-    "skip-log-bin": "",
-    "max-connections": "80",
-}
 NAME = "mysql-8.0.12"
 DATASET = Dataset(tables=1, rows=300)
 HOST, BRIDGE = Container(), Container(network="bridge")

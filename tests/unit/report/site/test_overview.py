@@ -98,7 +98,7 @@ def test_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:
     # The newest run of each other profile, those with open regressions first.
     assert re.findall(r'href="runs/(\w+)-', shown) == ["20261119T024100Z", "20261116T024100Z"]
     assert shown.count("1 not acknowledged</small>") == 1
-    assert "Open regressions of other runs (1)" in Document(index.read_text()).text
+    assert "Open regressions in other profiles' newest runs (1)" in Document(index.read_text()).text
     assert shown.count("settings in-memory</small>") == 2
     older = index.parent / "runs" / "20261119T024100Z-19" / "index.html"
     assert 'id="others"' not in older.read_text("utf-8")

@@ -58,7 +58,7 @@ def test_the_base_is_the_one_that_the_profile_names(tmp_path: Path, monkeypatch:
     assert of_known[8]["mysql-8.0.12"].estimate == 1
     expected = 1 / of_base[8]["mysql-8.0.12"].estimate
     assert of_known[8][builders.BASE].estimate == pytest.approx(expected, rel=0.01)
-    assert "relative to mysql-8.0.12: mysql-5.7.22 in point select (+15" in known.leaders
+    assert "Fastest at 8 threads: mysql-5.7.22 in point select (+15" in known.leaders
     assert standing("mysql-4.1").base == builders.BASE  # the run lacks it
 
 

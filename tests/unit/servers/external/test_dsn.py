@@ -102,25 +102,6 @@ def test_a_typing_error_before_it_does_not_show_a_password() -> None:
     assert dsn.redacted("--server dsn:mysql://u:a@b@c more") == "--server dsn:mysql://u:…@c more"
 
 
-def test_labels_tell_addresses_apart() -> None:
-    texts = [
-        "dsn:mysql://u@db1",
-        "dsn:mysql://v@db1",
-        "dsn:mysql://u@db1:3307@fast",
-        "dsn:mysql://u@[::1]:3307",
-        "dsn:mysql://u@?unix_socket=/run/a/mysqld.sock",
-        "dsn:mysql://u@?unix_socket=/run/b/mysqld.sock",
-    ]
-    assert reference.labels([reference.parse(text) for text in texts], {}) == (
-        "dsn:db1",
-        "dsn:db1#2",
-        "dsn:db1:3307@fast",
-        "dsn:ip6---1:3307",
-        "dsn:a-mysqld.sock",
-        "dsn:b-mysqld.sock",
-    )
-
-
 def test_a_reference_is_shown_without_its_password() -> None:
     found = reference.parse("dsn:mysql://u:s3cret@db1@fast")
     assert found == ServerReference(source="dsn", target="mysql://u@db1:3306", settings="fast")

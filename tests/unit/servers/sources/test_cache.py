@@ -170,9 +170,11 @@ def test_an_empty_cache_is_listed_and_cleared(cache_dir: Path, capsys: pytest.Ca
     assert not cache_dir.exists()
 
 
-@pytest.mark.parametrize("harm", ["truncated", "more files", "no manifest", "no JSON", "half built"])
-def test_a_broken_template_is_listed_and_cleared(harm: str, cache_dir: Path) -> None:
-    target = a_template(cache_dir, "broken")
+@pytest.mark.parametrize(
+    "harm", ["truncated", "more files", "no manifest", "no JSON", "half built", "no program"]
+)
+def test_a_broken_entry_is_listed_and_cleared(harm: str, cache_dir: Path) -> None:
+    target = (a_server if harm == "no program" else a_template)(cache_dir, "broken")
     if harm == "truncated":
         os.truncate(target / "data" / "ibdata1", 17)
     elif harm == "more files":
@@ -181,19 +183,14 @@ def test_a_broken_template_is_listed_and_cleared(harm: str, cache_dir: Path) -> 
         (target / "template.json").unlink()
     elif harm == "no JSON":
         (target / "template.json").write_text("{")
+    elif harm == "no program":
+        (target / "bin" / "mysqld").unlink()
     else:
         target.rename(locking.partial_of(target))
     (entry,) = cache.contents(cache_dir, EVERYTHING).entries
     assert (entry.name, entry.state, entry.datasets) == ("broken", "broken", ())
     assert cache.clear(cache_dir).removed == (entry,)
-    assert [path for path in (cache_dir / "templates").iterdir() if path.is_dir()] == []
-
-
-def test_a_broken_server_is_listed_and_cleared(cache_dir: Path) -> None:
-    (a_server(cache_dir, "mysql-x") / "bin" / "mysqld").unlink()
-    (entry,) = cache.contents(cache_dir, EVERYTHING).entries
-    assert (entry.kind, entry.state) == ("server", "broken")
-    assert cache.clear(cache_dir).removed == (entry,)
+    assert [path for path in target.parent.iterdir() if path.is_dir()] == []
 
 
 def test_clearing_keeps_what_is_in_use_and_says_so(
@@ -229,11 +226,3 @@ def test_what_is_not_ours_to_open_is_listed_and_kept(cache_dir: Path) -> None:
     assert entry.state == "in use"
     cache.evict(cache_dir, 0)
     assert cache.clear(cache_dir).kept == (entry,)
-
-
-def test_a_limit_that_is_none_ends_the_command(
-    cache_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(cache.LIMIT_VARIABLE, "lots")
-    assert cli.main(["cache", "list"]) == 2
-    assert capsys.readouterr().err.startswith("shootout: SHOOTOUT_CACHE_BYTES: expected a size in bytes")

@@ -87,6 +87,14 @@ def test_what_names_no_server_or_several_is_said(written: str, said: str) -> Non
         ("type = 'npm'\nsha256 = 'f'", "[...].sources[0].sha256: Expected `str` matching regex"),
         ("type = 'debian'", "[...].sources[0]: Object missing required field `series`"),
         ("type = 'maven'\nurl = ''", "[...].sources[0]: Object contains unknown field `url`"),
+        (
+            "type = 'vendor'\nurl = 'http://any/m.tar.gz'",
+            "[...].sources[0].url: Expected `str` matching regex",
+        ),
+        (
+            "type = 'vendor'\nurl = 'https://any/m'\nchecksum = 'sha1:00'",
+            "[...].sources[0].checksum: Expected",
+        ),
     ],
 )
 def test_a_wrong_source_is_named_with_its_field(source: str, words: str, tmp_path: Path) -> None:

@@ -118,63 +118,52 @@ def test_what_cannot_be_a_server_is_said_in_a_few_lines(text: str, said: str) ->
 
 def test_labels_are_short_and_tell_servers_apart() -> None:
     urls = ["https://host/base/mine.tar.gz", "https://host/head/mine.tar.gz", "file:///other-1.2.3.zip"]
-    references = [
-        a_reference("mysql-5.7.22"),
-        a_reference("mysql-5.7.22"),
-        a_reference("mysql-5.7.22", "fast"),
-        a_reference("/src/base/build"),
-        a_reference("/src/head/build"),
-        a_reference("/src/head/build", "conf/fast.cnf"),
-        a_reference("/opt/my sql"),
-        *(reference.parse(f"path:{url}#sha256={SHA256}") for url in urls),
-        a_reference("mysql:8.4"),
-        a_reference("mysql:8.4", "fast"),
-        a_reference(f"host:5000/x/mariadb@{DIGEST}"),
-        a_reference("percona/percona-server:8.4"),
-        a_reference("mine/percona-server:8.4"),
-    ]
-    assert reference.labels(references, {}) == (
-        "mysql-5.7.22",
-        "mysql-5.7.22#2",
-        "mysql-5.7.22@fast",
-        "path:base-build",
-        "path:head-build",
-        "path:head-build@fast.cnf",
-        "path:my-sql",
-        "path:base-mine",
-        "path:head-mine",
-        "path:other-1.2.3",
-        "image:mysql:8.4",
-        "image:mysql:8.4@fast",
-        "image:mariadb:0123456789ab",
-        "image:percona-percona-server:8.4",
-        "image:mine-percona-server:8.4",
-    )
+    base, head, other = (reference.parse(f"path:{url}#sha256={SHA256}") for url in urls)
+    expected = {
+        "mysql-5.7.22": a_reference("mysql-5.7.22"),
+        "mysql-5.7.22#2": a_reference("mysql-5.7.22"),
+        "mysql-5.7.22@fast": a_reference("mysql-5.7.22", "fast"),
+        "path:base-build": a_reference("/src/base/build"),
+        "path:head-build": a_reference("/src/head/build"),
+        "path:head-build@fast.cnf": a_reference("/src/head/build", "conf/fast.cnf"),
+        "path:my-sql": a_reference("/opt/my sql"),
+        "path:base-mine": base,
+        "path:head-mine": head,
+        "path:other-1.2.3": other,
+        "image:mysql:8.4": a_reference("mysql:8.4"),
+        "image:mysql:8.4@fast": a_reference("mysql:8.4", "fast"),
+        "image:mariadb:0123456789ab": a_reference(f"host:5000/x/mariadb@{DIGEST}"),
+        "image:percona-percona-server:8.4": a_reference("percona/percona-server:8.4"),
+        "image:mine-percona-server:8.4": a_reference("mine/percona-server:8.4"),
+        **{
+            label: reference.parse(f"dsn:mysql://{address}")
+            for label, address in {
+                "dsn:db1": "u@db1",
+                "dsn:db1#2": "v@db1",
+                "dsn:db1:3307@fast": "u@db1:3307@fast",
+                "dsn:ip6---1:3307": "u@[::1]:3307",
+                "dsn:a-mysqld.sock": "u@?unix_socket=/run/a/mysqld.sock",
+                "dsn:b-mysqld.sock": "u@?unix_socket=/run/b/mysqld.sock",
+            }.items()
+        },
+    }
+    assert reference.labels([*expected.values()], {}) == (*expected,)
 
 
 def test_servers_go_by_what_they_call_themselves() -> None:
-    references = [
-        a_reference("/src/base/build"),
-        a_reference("/src/head/build"),
-        a_reference("/src/head/build", "conf/fast.cnf"),
-        a_reference("/opt/mariadb"),
-        a_reference("/opt/mariadb"),
-        a_reference("mysql:8.4"),
-        ServerReference(source="dsn", target="mysql://me@db1:3307"),
-        ServerReference(source="dsn", target="mysql://me@db2:3306"),
-    ]
+    expected = {
+        "mysql-8.4.3 (base-build)": a_reference("/src/base/build"),
+        "mysql-8.4.3 (head-build)": a_reference("/src/head/build"),
+        "mysql-8.4.3 (head-build)@fast.cnf": a_reference("/src/head/build", "conf/fast.cnf"),
+        "mariadb-10.1.13 (path)": a_reference("/opt/mariadb"),
+        "mariadb-10.1.13 (path)#2": a_reference("/opt/mariadb"),
+        "mysql-8.4.3 (image)": a_reference("mysql:8.4"),
+        "percona-8.0.36 (dsn)": ServerReference(source="dsn", target="mysql://me@db1:3307"),
+        "dsn:db2": ServerReference(source="dsn", target="mysql://me@db2:3306"),  # it does not answer
+    }
     names = dict.fromkeys(("/src/base/build", "/src/head/build", "mysql:8.4"), "mysql-8.4.3")
     names |= {"/opt/mariadb": "mariadb-10.1.13", "mysql://me@db1:3307": "percona-8.0.36"}
-    assert reference.labels(references, names) == (
-        "mysql-8.4.3 (base-build)",
-        "mysql-8.4.3 (head-build)",
-        "mysql-8.4.3 (head-build)@fast.cnf",
-        "mariadb-10.1.13 (path)",
-        "mariadb-10.1.13 (path)#2",
-        "mysql-8.4.3 (image)",
-        "percona-8.0.36 (dsn)",
-        "dsn:db2",  # it does not answer
-    )
+    assert reference.labels([*expected.values()], names) == (*expected,)
 
 
 def test_users_name_their_servers() -> None:

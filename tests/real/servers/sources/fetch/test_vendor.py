@@ -125,19 +125,6 @@ def test_another_checksum_unpacks_nothing(algorithm: str, host: Host, tmp_path: 
     assert directories(tmp_path / "cache") == []
 
 
-@pytest.mark.parametrize("fields", ['url = "http://any/m.tar.gz"', 'checksum = "sha1:00"'])
-def test_what_cannot_be_trusted_is_no_source(
-    fields: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = ENTRY.format(url="https://any/m.tar.gz", checksum="0" * 128, bytes=1)
-    name = fields.partition(" ")[0]
-    lines = [fields if line.startswith(name) else line for line in written.splitlines()]
-    (tmp_path / "servers.toml").write_text("\n".join(lines))
-    monkeypatch.setattr(catalogue, "FILE", tmp_path / "servers.toml")
-    with pytest.raises(InputError, match=rf"sources\[0\]\.{name}"):
-        catalogue.load()
-
-
 # Files that vendors' scripts put into archives that the catalogue keeps parts of.
 OF_5_0 = (
     "bin/mysqld bin/mysql_create_system_tables scripts/mysql_install_db share/mysql/english/errmsg.sys docs/x"

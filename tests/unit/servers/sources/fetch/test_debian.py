@@ -22,6 +22,14 @@ UBUNTU = ("http://ubuntu/", "noble", "main", "Ubuntu")
 UNKNOWN = ("http://mirror/", "stable", "main", "$(ORIGIN)")
 
 
+def a_system(folder: Path, monkeypatch: pytest.MonkeyPatch, release: str, apt_get: str) -> None:
+    (folder / "apt-get").write_text(f"#!/bin/sh\n{apt_get}\n")
+    (folder / "apt-get").chmod(0o755)
+    (folder / "os-release").write_text(release)
+    monkeypatch.setattr(debian, "SYSTEM", folder / "os-release")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
 @pytest.mark.parametrize(
     ("system", "targets", "uri"),
     [
@@ -42,11 +50,8 @@ def test_the_mirror_is_the_hosts_own_of_debians_archive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "targets").write_text("".join("\t".join(target) + "\n" for target in targets))
-    (tmp_path / "apt-get").write_text(f"#!/bin/sh\ncat {tmp_path}/targets\n")
-    (tmp_path / "apt-get").chmod(0o755)
-    (tmp_path / "os-release").write_text(f'NAME="Any"\nVERSION_ID="1"\nID={system}\nID_LIKE=debian\n')
-    monkeypatch.setattr(debian, "SYSTEM", tmp_path / "os-release")
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    release = f'NAME="Any"\nVERSION_ID="1"\nID={system}\nID_LIKE=debian\n'
+    a_system(tmp_path, monkeypatch, release, f"cat {tmp_path}/targets")
     assert debian.mirror() == uri
 
 
@@ -54,11 +59,7 @@ def test_libraries_are_not_said_to_be_missing_only_because_tmp_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = "E: Write error - write (28: No space left on device)"
-    (tmp_path / "apt-get").write_text(f"#!/bin/sh\necho '{words}'\nexit 100\n")
-    (tmp_path / "apt-get").chmod(0o755)
-    (tmp_path / "os-release").write_text("ID=debian\nVERSION_CODENAME=bookworm\n")
-    monkeypatch.setattr(debian, "SYSTEM", tmp_path / "os-release")
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    a_system(tmp_path, monkeypatch, "ID=debian\nVERSION_CODENAME=bookworm\n", f"echo '{words}'; exit 100")
     monkeypatch.setattr(tempfile, "tempdir", "/full")
     assert companions.message(["libaio.so.1"]).splitlines()[1] == (
         "On Debian: apt-get install libaio1; they cannot be fetched without space in /full for apt-get"

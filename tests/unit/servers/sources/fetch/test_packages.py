@@ -10,7 +10,12 @@ from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Maven, Npm, Source
 from shootout.servers.sources import catalogue
 from shootout.servers.sources.fetch import packages
-from tests.support.servers.sources.fetch.archives import an_archive, directories, fetch_archive
+from tests.support.servers.sources.fetch.archives import (
+    a_failing_client,
+    an_archive,
+    directories,
+    fetch_archive,
+)
 from tests.unit.document.test_journal import files_no_larger_than
 
 NAME = "mysql-5.7.22"
@@ -104,3 +109,37 @@ def test_a_place_that_may_not_be_written_is_said_in_a_sentence(tmp_path: Path) -
     source = an_archive(tmp_path / "any.tar.gz", "bin/mysqld")
     with pytest.raises(MeasureError, match="cannot be made: Not a directory"):
         fetch_archive(source, tmp_path / "any.tar.gz")
+
+
+MAVEN_SAYS = """\
+[\x1b[1;31mERROR\x1b[m] Failed to execute goal org.apache:copy:3.6 (default-cli) on project any: \
+Unable to find artifact. -> [Help 1]
+[ERROR] To see the full stack trace, run again with -e.
+"""
+NPM_SAYS = """\
+npm error code ECONNREFUSED
+npm error syscall connect
+npm error errno ECONNREFUSED
+npm error FetchError: request to http://127.0.0.1:1/any failed, reason: connect ECONNREFUSED 127.0.0.1:1
+npm error     at ClientRequest.<anonymous> (index.js:130:14)
+"""
+NPM_REASON = "FetchError: request to http://127.0.0.1:1/any failed, reason: connect ECONNREFUSED 127.0.0.1:1"
+MAVEN, NPM = Maven(artifact="any:any:1", sha256="0" * 64), Npm(package="any@1", sha256="0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "message"),
+    [
+        (MAVEN, MAVEN_SAYS, "any:any:1: Unable to find artifact."),
+        (MAVEN, "", "any:any:1: mvn printed nothing"),
+        (NPM, NPM_SAYS, f"any@1: {NPM_REASON}"),
+        (NPM, "", "any@1: npm printed nothing"),
+    ],
+)
+def test_the_reason_is_found(
+    source: Maven | Npm, output: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_failing_client(packages.client(source), output, tmp_path, monkeypatch)
+    with pytest.raises(MeasureError) as caught:
+        packages.from_registry(source, tmp_path)
+    assert str(caught.value) == f"cannot download {message}"
