@@ -115,5 +115,6 @@ class Conclusion:
     @property
     def answer(self) -> Answer:
         """The conclusion in words."""
-        said = run_answer.answer(self.comparison, self.sections, self.claims, self.more_starts)
+        out = commands.out_of(self.path.parent)
+        said = run_answer.answer(self.comparison, self.sections, self.claims, self.more_starts, out)
         return said.at(self.path, self.page)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from shootout.errors import InputError
 
@@ -84,6 +84,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message}\n`{self.prog} --help` lists the options.")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a word that is no choice; suggests what was meant."""
+        from shootout.inputs.toml import hint  # noqa: PLC0415 (it imports msgspec)
+
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}{hint(value, action.choices)}")
 
     def reject(self, unknown: Sequence[str], given: Sequence[str]) -> NoReturn:
         """Raise InputError for unknown ones of the `given` arguments; suggests what was meant."""

@@ -28,7 +28,8 @@ same. Plain pytest takes the options of `shootout run`, too (`pytest suites --se
 | 4 | a cell is inconclusive, and the policy says that this fails; a bisection is undecided |
 | 130 | interrupted with Ctrl-C |
 
-Every command takes `--json`, which prints its result for machines.
+Every command takes `--json`, which prints its result for machines. In a checkout, `reports` is the
+checkout's own folder, wherever the command runs; elsewhere it is in the current one.
 """
 
 
@@ -83,7 +84,7 @@ def _subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.Argument
 def _row(action: argparse.Action) -> str:
     written = " ".join(filter(None, (*action.option_strings, str(action.metavar or ""))))
     needed = " (required)" if action.required and action.option_strings else ""
-    return f"| `{written}` | {action.help}{needed} |"
+    return f"| `{written}` | {(action.help or '') % {'default': action.default}}{needed} |"
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from shootout.errors import InputError, Skip
 from shootout.inputs import texts
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEASURING, OUT
 from shootout.parser import Parser
-from shootout.paths import REPORTS
+from shootout.report import commands
 from shootout.report.github import http
 from shootout.servers.sources import builds
 from shootout.writers import markdown
@@ -125,7 +125,7 @@ class Bisect(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a bisection; its base is always its first revision."""
-        return answer.answer(proof.read(path), _out(path))
+        return answer.answer(proof.read(path), commands.out_of(path.resolve().parents[2]))
 
     def id_of(self, path: Path) -> str:
         """Return the id of a bisection, which its folder has."""
@@ -135,12 +135,6 @@ class Bisect(Capability):
         """List all bisections."""
         for each in proof.every(results, skip):
             yield each.bisection.id, answer.answer(each)
-
-
-def _out(path: Path) -> Path | None:
-    """The `--out` of a bisection; None: the default, or it lies in no such folder."""
-    results = path.resolve().parents[2]
-    return None if results.name != "results" or results.parent == REPORTS else results.parent
 
 
 def _count(text: str) -> int:

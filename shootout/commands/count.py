@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,16 @@ from shootout.capability import Capability
 from shootout.count import answer, judge, measure
 from shootout.count.documents import COUNTS
 from shootout.errors import InputError, Skip
-from shootout.inputs.options import MARKDOWN, OUT
+from shootout.inputs.options import MARKDOWN, MEASURING, OUT
 from shootout.parser import Parser
 
 if TYPE_CHECKING:
     from shootout.report.site.answers import AnswerListPage
+
+BUDGET = replace(
+    next(option for option in MEASURING if option.name == "budget"),
+    help="minutes for all starts (default: 60)",
+)
 
 
 class Count(Capability):
@@ -34,7 +40,8 @@ class Count(Capability):
         command.declare(parser, self._run)
         parser.add_argument("--base", metavar="REF", help="the server to compare with")
         parser.add_argument("--head", metavar="REF", help="the server that may need more instructions")
-        command.add_measuring(parser, "count", (*command.LOADING, "budget", "resume"))
+        command.add_measuring(parser, "count", (*command.LOADING, "resume"))
+        command.add_options(parser, (BUDGET,), type=str)
         command.add_options(parser, (OUT, MARKDOWN))
 
     def _run(self, args: argparse.Namespace) -> int:

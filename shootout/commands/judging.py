@@ -20,7 +20,7 @@ from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, OUT, RESULTS
 from shootout.inputs.texts import load_acknowledged
 from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
-from shootout.report import listings, run_answer
+from shootout.report import commands, listings, run_answer
 from shootout.writers import terminal
 
 BASELINES = FIXTURES / "baselines"
@@ -55,7 +55,8 @@ def _compare(args: argparse.Namespace) -> int:
     same = args.base is None and args.baseline is None  # as what its explanations explain
     for path, comparison in zip(runs, comparisons, strict=True):
         known = app.sections(path, comparison, left_out) if same and not args.json else {}
-        codes.append(show(run_answer.answer(comparison, known).at(path), args))
+        said = run_answer.answer(comparison, known, out=commands.out_of(path.parent))
+        codes.append(show(said.at(path), args))
     return exit_codes.worst(codes)
 
 
@@ -137,7 +138,11 @@ def declare_history(history: Parser) -> None:
 def declare_site(site: Parser) -> None:
     command.declare(site, _site)
     site.add_argument(
-        "--out", metavar="DIR", type=Path, default=REPORTS / "site", help="folder for the pages"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=REPORTS / "site",
+        help="folder for the pages (default: reports/site)",
     )
     alone = "write the first page as one file instead, with all that it needs"
     site.add_argument("--single", metavar="FILE", type=Path, help=alone)

@@ -103,9 +103,8 @@ def _of_head(comparison: CountComparison, head: str) -> str:
         return f"{head} could not be compared with {comparison.base}."
     worse = [(each.ratio, each) for each in changes if each.ratio and each.verdict is Verdict.REGRESSED]
     better = sum(change.verdict is Verdict.IMPROVED for change in changes)
-    said = (
-        f"{head} executes more instructions than {comparison.base} for {len(worse)} of {len(changes)} kinds"
-    )
+    of = figures.counted(len(changes), "kind")
+    said = f"{head} executes more instructions than {comparison.base} for {len(worse)} of {of}"
     if worse:
         ratio, most = max(worse, key=lambda each: each[0].estimate)
         said += f" (most: {factor(ratio, PLACES)}, {most.kind} of {most.workload})"

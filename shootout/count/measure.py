@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 import pymysql
 
-from shootout import __version__
+from shootout import __version__, figures
 from shootout.analysis import function_names
 from shootout.count import callgrind
 from shootout.count.bench import ONCE, PASSES, ROUNDS_IN_HASTE, START, Bench, Key, Pace, Session
@@ -187,7 +187,7 @@ def _restore(bench: Bench, kept: CountDocument) -> None:
 
 def _pace(plan: Plan, sent: Sequence[Unit], observe: Observe) -> Pace:
     starts = plan.profile.sampling.starts_min
-    said = f"{len(sent)} kinds in {starts} starts of {', '.join(plan.servers)}"
+    said = f"{figures.counted(len(sent), 'kind')} in {starts} starts of {', '.join(plan.servers)}"
     observe(Progress(stage="note", detail=said))
     once = len(sent) * PASSES + START
     return Pace(observe, len(plan.servers) * (starts * once + ONCE * len(sent)))
@@ -284,6 +284,8 @@ class _Counting:
                 self.keep()
             self._leave_out(units[at:], "the budget has no time for it")
             all_do(Session.plan, first)
+            if first:
+                self.keep()  # no later start asks for plans
         for bench in together:
             shutil.rmtree(bench.home, ignore_errors=True)
 

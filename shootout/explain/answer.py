@@ -171,10 +171,7 @@ def variables(explained: Explained) -> Point:
         return Point(f"Settings: {count} {differ}, but none that is known to matter.")
     return Point(
         f"Settings: {count} {differ}, {len(notable)} of them known to matter{more}:",
-        tuple(
-            f"{one.name}: {' → '.join(differing.variable_value(one, text) for text in (one.base, one.head))}"
-            for one in notable[:VARIABLES_MAX]
-        ),
+        tuple(f"{one.name}: {differing.variable_change(one)}" for one in notable[:VARIABLES_MAX]),
     )
 
 

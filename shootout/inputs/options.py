@@ -148,8 +148,7 @@ class Selection:
     """The options that select what a run measures. None leaves the choice to the profile."""
 
     profile: str = from_option(
-        "what to measure and how thoroughly: a name or a .toml file (default: the command's own; "
-        "run: quick, doctor: gate)",
+        "what to measure and how thoroughly: a name or a .toml file (default: %(default)s)",
         "NAME",
         default="quick",
     )

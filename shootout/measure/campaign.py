@@ -225,6 +225,8 @@ class Campaign:
             ).items()
             if effect is not None
         }
+        if not found:
+            return
         said = {name: f"{name}: {_so_far(effect)}" for name, effect in found.items()}
         largest = sorted(found, key=lambda name: -abs(found[name].estimate))
         more = [f"{len(found) - CHANGES_SHOWN} more"] if len(found) > CHANGES_SHOWN else []

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from shootout.document import journal
 from shootout.inputs.options import renewed
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
+from shootout.paths import REPORTS
 
 OPTION = "--set options."  # begins the flag of a workload's option
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
@@ -68,9 +70,15 @@ def judge_with_base(header: RunHeader, base: str) -> str:
     return line("compare", {"--base": base}, journal.new_name(header.run))
 
 
-def look_further(run: str, cell: Cell) -> str:
-    """Write the command that looks for the cause of a cell's change."""
-    return line("explain", {}, run, cell.name)
+def look_further(run: str, cell: Cell, out: Path | None = None) -> str:
+    """Write the command that looks for the cause of a cell's change; `out`: the run's folder."""
+    return line("explain", {"--out": str(out)} if out else {}, run, cell.name)
+
+
+def out_of(results: Path) -> Path | None:
+    """The `--out` with this folder of results; None: the default, or it lies in no such folder."""
+    whole = results.resolve()
+    return None if whole.name != "results" or whole.parent == REPORTS.resolve() else whole.parent
 
 
 def again(given: Sequence[str], *, resume: bool = False) -> str:

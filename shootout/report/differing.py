@@ -51,6 +51,16 @@ def variable_value(variable: VariableDifference, text: str | None) -> str:
     return listed(more) if more else f"without {listed([item for item in theirs if item not in own])}"
 
 
+def variable_change(variable: VariableDifference) -> str:
+    """Say how a variable differs; of a list to which one server only adds, what it adds."""
+    base, head = ((value or "").split(",") for value in (variable.base, variable.head))
+    if {*base} < {*head}:
+        return f"also {listed([item for item in head if item not in base])}"
+    if {*head} < {*base}:
+        return f"no longer {listed([item for item in base if item not in head])}"
+    return " → ".join(variable_value(variable, text) for text in (variable.base, variable.head))
+
+
 def listed(items: Sequence[str]) -> str:
     """The first items of a list, and how many more there are."""
     more = len(items) - ITEMS_MAX

@@ -64,7 +64,8 @@ def _of_head(head: str, comparison: Comparison) -> Headline:
     detail = _detail(cells, comparison.policy, why)
     nothing = no_effect.settings_without_effect(comparison, head)
     if nothing.itself:
-        details = (*nothing.sentences, f"{claim}, {detail}")
+        said = claim if claim.startswith(head) else f"{claim[:1].lower()}{claim[1:]}"
+        details = (*nothing.sentences, f"{said}, {detail}")
         return Headline(f"{nothing.itself} was compared with itself", details)
     return Headline(claim, (detail, *nothing.sentences))
 

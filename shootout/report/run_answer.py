@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
 from shootout import figures
 from shootout.analysis import gate, ledger, metrics
@@ -58,8 +59,12 @@ def answer(
     sections: Sections = NO_SECTIONS,
     claims: Sequence[ClaimResult] = (),
     more_starts: str | None = None,
+    out: Path | None = None,
 ) -> Answer:
-    """Say what a run shows; `more_starts`: the command that gives it the minutes to decide more cells."""
+    """Say what a run shows; `more_starts`: the command that gives it the minutes to decide more cells.
+
+    `out`: the folder that its other commands name.
+    """
     every = headlines.of_heads(comparison)
     return Answer(
         name=f"Run {comparison.header.run}",
@@ -72,7 +77,7 @@ def answer(
                 _verdicts(comparison),
                 _topic(*_beside(comparison)),
                 _more(comparison, more_starts),
-                *_changes(comparison, sections),
+                *_changes(comparison, sections, out),
                 _topic(wording.explain_gate(comparison)),
                 _topic(*wording.failures(comparison), *wording.unmeasured(comparison), is_problem=True),
                 _topic(*map(_claim, claims)),
@@ -169,8 +174,11 @@ def _beside(comparison: Comparison) -> Iterator[str]:
     if any(map(is_apart, comparison.cells)):
         yield APART
     yield from circumstances.warned(comparison, *PRINTED_WARNINGS)
+    failed = {c.cell for c in comparison.cells if c.verdict is Verdict.FAILED}  # which is said below
     unjudged = [c for c in comparison.cells if c.verdict is Verdict.UNJUDGED and c.figures]
-    yield from dict.fromkeys(f"Unjudged: {c.reason}" for c in unjudged if c.cell != c.base)
+    yield from dict.fromkeys(
+        f"Unjudged: {c.reason}" for c in unjudged if c.cell != c.base and c.base not in failed
+    )
     undecided: dict[str, list[str]] = {}
     for c in comparison.cells:
         if why := wording.undecided(c):
@@ -212,19 +220,21 @@ def told(c: CellComparison) -> str:
     return "; ".join(filter(None, (c.reason, *evidence.evidence(c))))
 
 
-def _changes(comparison: Comparison, sections: Sections) -> Iterator[Topic]:
+def _changes(comparison: Comparison, sections: Sections, out: Path | None) -> Iterator[Topic]:
     """Tell the regression to look at first, with what follows it, and then the others."""
     worst = next_steps.worst(comparison)
     if worst is not None:
-        yield from _first(comparison, worst, sections)
+        yield from _first(comparison, worst, sections, out)
     cells = (c for c in wording.worst_first(comparison.cells) if c is not worst)
-    if points := [point for c in cells if (point := _point(comparison, c, sections)) is not None]:
+    if points := [point for c in cells if (point := _point(comparison, c, sections, out)) is not None]:
         title = f"{figures.counted(len(points), 'more change')}" if worst else "Changes"
         yield Topic(title, points=tuple(points), folded=True)
 
 
-def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[Topic]:
-    point = _point(comparison, c, sections)
+def _first(
+    comparison: Comparison, c: CellComparison, sections: Sections, out: Path | None
+) -> Iterator[Topic]:
+    point = _point(comparison, c, sections, out)
     assert point is not None  # it regressed
     steps = next_steps.steps_after(comparison, c)
     yield Topic(
@@ -239,7 +249,7 @@ def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Ite
     yield Topic(f"To acknowledge it, in {next_steps.FILE}", commands=entry, folded=True)
 
 
-def _point(comparison: Comparison, c: CellComparison, sections: Sections) -> Point | None:
+def _point(comparison: Comparison, c: CellComparison, sections: Sections, out: Path | None) -> Point | None:
     """Describe a cell's change and what explains it; an improvement, where there is evidence."""
     is_better, text = c.verdict is Verdict.IMPROVED, f"{wording.symbol(c)} {name(c)}"
     evident = evidence.evidence(c) or (c.causes and not is_better)
@@ -248,7 +258,8 @@ def _point(comparison: Comparison, c: CellComparison, sections: Sections) -> Poi
     text = ": ".join(filter(None, (text, wording.change_sentence(c))))
     if is_better:
         return Point(text)
-    title, causes, command = wording.leading_causes(c, sections.get(c.cell, ()), comparison.header.run)
+    known, run = sections.get(c.cell, ()), comparison.header.run
+    title, causes, command = wording.leading_causes(c, known, run, out)
     items = tuple(f"{title}: {cause}" for cause in causes)
     return Point(text, items or ((f"{title}:",) if command else ()), (command,) if command else ())
 

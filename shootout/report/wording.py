@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 
 from shootout import figures
 from shootout.analysis import gate, ledger, metrics
@@ -176,12 +177,12 @@ def undecided(c: CellComparison) -> str:
 
 
 def leading_causes(
-    c: CellComparison, sections: Iterable[Section], run: str
+    c: CellComparison, sections: Iterable[Section], run: str, out: Path | None = None
 ) -> tuple[str, tuple[str, ...], str]:
     """Explain a change beside its evidence: a title, sentences, and the command that looks for more.
 
     Explanations come first, after the kind of statement that explains most; without one, the likely
-    causes. All are empty where the evidence is enough.
+    causes. All are empty where the evidence is enough. `out`: the folder that the command names.
     """
     if explained := tuple(section.cause for section in sections if section.cause):
         statements = (each for each in c.causes if each.kind == "statement" and not _is_little(each, c))
@@ -192,7 +193,7 @@ def leading_causes(
         return causes_title(c), tuple(likely[:CAUSES_SHOWN]), ""
     if evidence.evidence(c):
         return "", (), ""
-    return "No cause found yet", (), commands.look_further(run, c.cell)
+    return "No cause found yet", (), commands.look_further(run, c.cell, out)
 
 
 def cause(cause: Cause) -> str:

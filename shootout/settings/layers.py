@@ -24,7 +24,7 @@ def combine(run: str, added: str | None = None) -> SettingsProfile:
     """
     profile = load(run)
     for part in _parts(added):
-        written = _one_option(part) if _VARIABLE.match(part) else load(part.removeprefix(ONLY))
+        written = _one_option(part) if _VARIABLE.match(part) else _named(part.removeprefix(ONLY))
         profile = _layered(profile, written) if _adds(part) else written
     return profile
 
@@ -53,6 +53,15 @@ def _parts(added: str | None) -> list[str]:
 
 def _adds(part: str) -> bool:
     return bool(_VARIABLE.match(part)) or (is_file(part) and not part.startswith(ONLY))
+
+
+def _named(part: str) -> SettingsProfile:
+    try:
+        return load(part)
+    except InputError as error:
+        if is_file(part) or "_" not in part:  # profiles have hyphens
+            raise
+        raise InputError(f"{error}\nA variable needs a value: @{part}=VALUE") from None
 
 
 def _one_option(text: str) -> SettingsProfile:

@@ -62,7 +62,7 @@ def _look(found: Findings) -> Iterator[Point]:
     if worst and worst.throughput and not worst.restored_by:
         run, cell = worst.throughput
         if all(each.verdict is not Verdict.IMPROVED for _, each in found.timings):
-            command = commands.look_further(run.header.run, cell.cell)
+            command = commands.look_further(run.header.run, cell.cell, found.out)
             yield Point(f"Find the cause of {end(run, cell)}:", commands=(command,))
     restored = {place(change) for each in found.restorations for change in each.restores}
     lost = [loss.change for loss in found.losses if place(loss.change) not in restored]
@@ -88,7 +88,7 @@ def _open(found: Findings) -> Iterator[Point]:
     asked = ["shootout", "upgrade", *document.references]
     for flag, text in (
         ("--settings", document.settings), ("--add-workloads", document.workload),
-        ("--workloads", document.workloads),
+        ("--workloads", document.workloads), ("--out", str(found.out or "")),
     ):  # fmt: skip
         asked += [flag, text] if text else []
     if parts := (*found.missing, *found.unmeasured):

@@ -295,9 +295,11 @@ def _untested(found: Findings) -> Topic:
     failures = [each for each in found.counted.document.failures if not each.lacks] if found.counted else []
     left_out = [each for each in failures if is_left_out(each)]
     for reason in dict.fromkeys(each.reason for each in left_out):
-        kinds = [*dict.fromkeys(each.kind for each in left_out if each.reason == reason)]
-        more = f" and {len(kinds) - KINDS_MAX} more kinds" if len(kinds) > KINDS_MAX else ""
-        lines.append(f"{', '.join(kinds[:KINDS_MAX])}{more}: {reason}")
+        kinds = dict.fromkeys((each.workload, each.kind) for each in left_out if each.reason == reason)
+        shown = [*dict.fromkeys(kind for _, kind in kinds)][:KINDS_MAX]
+        others = len(kinds) - len(shown)
+        more = f" and {figures.counted(others, 'more kind')}" if others else ""
+        lines.append(f"{', '.join(shown)}{more}: {reason}")
     lines += [
         f"{failure.kind or failure.workload or 'Instructions'} on {failure.server}: {failure.reason}"
         for failure in failures

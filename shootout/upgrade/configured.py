@@ -54,7 +54,8 @@ def _file(found: Findings) -> Iterator[str]:
         which = f"the other {counted(kept, 'option')}" if unknown else "every option"
         yield f"{document.settings}: the new server takes {which} as the old one does."
     if unknown:
-        what = f"{found.old} has no variable of that name, so they are not compared"
+        they = "it is" if len(unknown) == 1 else "they are"
+        what = f"{found.old} has no variable of that name, so {they} not compared"
         yield f"{document.settings}: {', '.join(unknown)}: {what}."
     if document.settings_left_out:
         yield f"{document.settings}: left out: {'; '.join(document.settings_left_out)}."

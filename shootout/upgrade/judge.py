@@ -21,6 +21,7 @@ from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
+from shootout.report import commands
 from shootout.settings import differences
 from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
@@ -84,6 +85,7 @@ class Findings:
     runs: tuple[Comparison, ...]  # those of other machines first
     timed: Comparison | None  # the new server, and as heads itself with old values
     unreadable: tuple[str, ...]  # documents that are gone, or damaged
+    out: Path | None = None  # the folder that commands name; None: the default
 
     @property
     def old(self) -> str:
@@ -454,4 +456,5 @@ def read(document: UpgradeDocument, results: Path) -> Findings:
         tuple(run for run in runs if run is not None),
         run(document.timed),
         tuple(dict.fromkeys(unreadable)),  # several runs share a ledger
+        commands.out_of(results),
     )

@@ -114,7 +114,9 @@ BAD_OPTIONS = [
     (("--budget", "10m"), "--budget '10m': expected minutes, a number from 0 to 10080"),
 ]
 BAD_COMMANDS = [
-    (("rum",), "invalid choice: 'rum' (choose from "),
+    (("rum",), "argument COMMAND: invalid choice: 'rum'; did you mean 'run'?"),
+    (("xyz",), "argument COMMAND: invalid choice: 'xyz'; known: run, gate, "),
+    (("servers", "lst"), "argument ACTION: invalid choice: 'lst'; did you mean 'list'?"),
     (("--nonsense",), "required: COMMAND"),
     (("work", "--base", "a"), "`work` is now `count`"),
     (("reach",), "`reach` is now `coverage`"),

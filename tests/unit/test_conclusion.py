@@ -50,6 +50,20 @@ def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
     assert more_starts(structs.replace(over, starts=confirmed)) is None
 
 
+def test_what_a_run_says_to_do_names_its_folder(tmp_path: Path) -> None:
+    document = a_document(starts_of(-20, (-0.1, 0.1, 0.2, -0.2)))
+    found = compare.compare(document)
+    looked = [
+        command
+        for topic in Conclusion(document, found, (), tmp_path / "results" / "run.jsonl").answer.topics
+        for point in topic.points
+        for command in point.commands
+        if command.startswith("shootout explain ")
+    ]
+    assert looked
+    assert all(command.endswith(f" --out {tmp_path}") for command in looked)
+
+
 def test_a_summary_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
     left_out: list[str] = []
     request = Request(Selection.read(), tmp_path, markdown=tmp_path / "missing" / "summary.md")

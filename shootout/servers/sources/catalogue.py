@@ -67,7 +67,10 @@ def find(written: str) -> str:
         raise InputError(f"server {written!r} is ambiguous; expected one of {', '.join(meant)}")
     alike = [name for name in entries if _plain(written) and _plain(name).startswith(_plain(written))]
     near = toml.hint((alike or [written])[0], entries)
-    raise InputError(f"unknown server {written!r}{near}\nUse path:DIR for a build of your own.")
+    own = "Use path:DIR for a build of your own."
+    if written.endswith((".cnf", ".ini", ".toml")):
+        near, own = "", f"Settings follow a server: SERVER@{written}"
+    raise InputError(f"unknown server {written!r}{near}\n{own}")
 
 
 def _plain(name: str) -> str:

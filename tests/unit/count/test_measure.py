@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -159,6 +160,38 @@ def test_a_start_counts_as_many_kinds_as_there_is_time_for(monkeypatch: pytest.M
     assert len(measure._next(found.units, 0, 10.0, None)) == len(found.units)
     found._leave_out(found.units[4:], "why")
     assert failed == ["left out: why"] * (len(found.units) - 4)
+
+
+def test_plans_are_kept_before_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count that is cut short in a later start has them when it is resumed."""
+    done: list[str] = []
+
+    class Noted:
+        over = False
+
+        def __init__(self, bench: object, instance: object, start: int, progress: object) -> None:
+            self.start = start
+
+        def open(self, held: object) -> None:
+            pass
+
+        def try_each(self, units: object) -> None:
+            pass
+
+        def count(self, units: object, costs: object) -> None:
+            done.append("count")
+
+        def plan(self) -> None:
+            done.append("plan")
+
+    found, _ = counting("oltp_point_select")
+    (bench,) = found.benches
+    bench.begin, bench.home, bench.counted.costs = lambda start: SimpleNamespace(kill=print), tmp_path, {}
+    monkeypatch.setattr(measure, "Session", Noted)
+    found = dataclasses.replace(found, keep=lambda: done.append("keep"))
+    for start in (1, 2):
+        found._count(found.units, (start,), [bench], None)
+    assert done == ["count", "keep", "plan", "keep", "count", "keep"]
 
 
 def test_only_a_count_of_the_same_question_goes_on(tmp_path: Path) -> None:

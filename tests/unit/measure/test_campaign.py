@@ -24,7 +24,7 @@ from shootout.measure.participants import Participant
 from shootout.measure.recorder import Recorder
 from shootout.measure.rounds import OnRound
 from shootout.model.plan import Block
-from shootout.model.run import EndRecord, Progress, Samples, ServerRecord, StartRecord
+from shootout.model.run import EndRecord, Observe, Progress, Samples, ServerRecord, StartRecord
 from shootout.servers.running import Running
 from tests.support import builders
 from tests.support.runs import BASE, HEAD
@@ -133,7 +133,11 @@ def a_sample(block: Block, start: int, label: str) -> Samples:
 
 
 def rehearsed(
-    results: Path, planned: plan.Plan, restarted: list[str] | None = None, **fields: Any
+    results: Path,
+    planned: plan.Plan,
+    restarted: list[str] | None = None,
+    observe: Observe = lambda progress: None,
+    **fields: Any,
 ) -> list[tuple[str, int]]:
     """Run until it is over or stopped, as measure() does, continuing what there is; what was measured."""
     before = resume.find(results, None, pytest.fail)
@@ -155,9 +159,7 @@ def rehearsed(
     participants.append(replace(participants[0], control=True, home=results / "control"))
     rehearsal = Rehearsal(planned, runner, recorder, **fields)
     try:
-        Campaign(planned, recorder, participants, rehearsal, lambda progress: None).measure(
-            results / "ledger"
-        )
+        Campaign(planned, recorder, participants, rehearsal, observe).measure(results / "ledger")
     except StoppedError:
         return rehearsal.taken
     recorder.end(interrupted=False)
@@ -177,6 +179,15 @@ def test_two_processes_never_write_one_document(tmp_path: Path) -> None:
     assert [*results.iterdir()] == []
     with campaign.writing(results, RUN), campaign.writing(results, "another"):
         pass
+
+
+@pytest.mark.parametrize(("servers", "said"), [(BASE, False), (f"{BASE},{HEAD}", True)])
+def test_a_start_ends_with_its_changes_if_there_are_any(tmp_path: Path, servers: str, said: bool) -> None:
+    observed: list[Progress] = []
+    rehearsed(tmp_path, a_plan(tmp_path, servers=servers), observe=observed.append)
+    ended = [progress for progress in observed if progress.stage == "changes"]
+    assert bool(ended) == said
+    assert all(progress.detail for progress in ended)
 
 
 def test_neither_server_is_always_started_last(tmp_path: Path) -> None:

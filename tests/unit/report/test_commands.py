@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from argparse import Namespace
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from shootout import cli
 from shootout.inputs.options import Selection, renewed
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
+from shootout.paths import REPORTS
 from shootout.report import commands
 from tests.support import builders
 
@@ -92,6 +94,17 @@ def test_a_run_goes_on_with_its_keys() -> None:
 def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:
     args = parsed(commands.judge_with_base(header, "a b"))
     assert (args.documents, args.base) == ([f"{header.run}.jsonl"], "a b")
+
+
+def test_a_command_names_the_folder_of_a_run_that_is_not_in_the_default_one(
+    header: RunHeader, tmp_path: Path
+) -> None:
+    out, changed = tmp_path / "here", cell(header, READS, builders.HEAD)
+    assert commands.out_of(out / "results") == out
+    args = parsed(commands.look_further("run", changed, out))
+    assert (args.document, args.cell, args.out) == ("run", changed.name, out)
+    assert commands.out_of(REPORTS / "results") is commands.out_of(tmp_path) is None
+    assert parsed(commands.look_further("run", changed)).out == REPORTS
 
 
 def test_a_command_is_repeated_without_passwords() -> None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from shootout.model.execution_plan import ExecutionPlan, PlanChange, PlanStep
 from shootout.model.verdict import CellComparison, MetricComparison, Verdict
 from shootout.report import differing, wording
+from shootout.settings.differences import VariableDifference
 from tests.support.report.compared import a_comparison_of, an_interval, plain
 
 
@@ -100,3 +101,21 @@ def test_a_plan_is_said_as_far_as_it_differs(
     base: tuple[PlanStep, ...], head: tuple[PlanStep, ...], expected: str
 ) -> None:
     assert differing.ways(a_change(a_plan(*base), a_plan(*head))) == expected
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "expected"),
+    [
+        ("a=on,b=on", "a=on,b=on,c=on", "also c=on"),
+        ("a,b,c", "a,b", "no longer c"),
+        ("a,b", "a", "no longer b"),
+        ("a,b", "a,c", "b → c"),
+        ("1", "2", "1 → 2"),
+        (None, "a,b", "absent → a,b"),
+    ],
+)
+def test_a_variable_that_only_gains_or_loses_items_names_them_once(
+    base: str | None, head: str, expected: str
+) -> None:
+    variable = VariableDifference(name="v", base=base, head=head, origin="default", notable=True)
+    assert differing.variable_change(variable) == expected

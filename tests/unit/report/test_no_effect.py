@@ -8,7 +8,7 @@ from shootout.model.run import ServerRecord, SettingRecord
 from shootout.model.verdict import Comparison
 from shootout.report import headlines, run_answer
 from tests.support import builders
-from tests.support.report.compared import E, a_comparison_of, plain
+from tests.support.report.compared import E, Q, a_comparison_of, an_interval, changed, plain
 
 BASE, FLUSH = builders.BASE, "innodb_flush_log_at_trx_commit"
 
@@ -81,6 +81,13 @@ def test_a_settings_file_with_the_effect_of_the_runs_settings_compares_a_server_
     assert said.startswith(
         "BASE was compared with itself: the settings in-memory + my.cnf have the same effect"
     )
+
+
+def test_a_claim_after_another_begins_in_lower_case() -> None:
+    same = compared(a_server(), a_server("my.cnf"))
+    noisy = changed(same, [{"verdict": Q, "ratio": an_interval(0.9, 0.6)}])
+    (only,) = headlines.of_heads(noisy)
+    assert plain(only.details[-1]).startswith("too few starts for a verdict on HEAD and BASE, ")
 
 
 def test_what_cannot_be_read_or_differs_or_was_asked_of_both_is_not_said() -> None:

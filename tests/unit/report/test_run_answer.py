@@ -108,6 +108,19 @@ def test_a_test_report_is_as_it_was_approved(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_why_a_base_failed_stands_in_the_headline_and_below_the_table() -> None:
+    document = a_document()
+    reason = "setup: You have an error in your SQL syntax"
+    failures = tuple(
+        FailureRecord(cell=block.cell(BASE), start=1, reason=reason) for block in document.header.blocks
+    )
+    comparison = compare.compare(structs.replace(document, failures=failures))
+    lines = answered(run_answer.answer(comparison), 1000).splitlines()
+    told = [line for line in lines if reason in line]
+    assert len(told) == 2, told
+    assert told[0].startswith(f"No verdict on {HEAD}: its base, {BASE}, failed")
+
+
 def test_claims_stand_in_the_answer_and_in_a_test_report() -> None:
     document = a_repetition("flavours", lambda label, *cell: 200.0 if "maria" in label else 100.0)
     comparison = compare.compare(document)

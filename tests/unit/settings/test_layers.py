@@ -92,6 +92,7 @@ def test_settings_of_the_file_win_over_options_and_pools_below(tmp_path: Path) -
         ("log_bin=/srv/binlog", "is outside the instance directory"),
         ("prduction", "did you mean 'production'?"),
         ("production+", "unknown settings ''"),
+        ("sort_buffer_size", "\nA variable needs a value: @sort_buffer_size=VALUE"),
     ],
 )
 def test_what_is_wrong_is_said(own: str, said: str) -> None:

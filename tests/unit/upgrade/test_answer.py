@@ -342,14 +342,14 @@ def test_a_cut_upgrade_lists_what_is_missing(tmp_path: Path) -> None:
 def test_kinds_that_the_budget_left_out_are_named_once_with_the_command(tmp_path: Path) -> None:
     reason = "left out: the budget has no time for it"
     failures = [
-        CountFailure(server=label, workload="w", kind=kind, reason=reason)
+        CountFailure(server=label, workload=workload, kind=kind, reason=reason)
         for label in (OLD, NEW)
-        for kind in ("update", "delete")
+        for workload, kind in (("w", "update"), ("w", "delete"), ("v", "update"))
     ]
     same = counts.document({OLD: counts.BASE, NEW: counts.BASE}, failures)
     first, *_, untested = topics(of_count(tmp_path, same, done=("statements",)))
-    assert untested.lines.count(f"update, delete: {reason}") == 1
-    (point,) = (point for point in first.points if "Count the 2 kinds" in point.text)
+    assert untested.lines.count(f"update, delete and 1 more kind: {reason}") == 1
+    (point,) = (point for point in first.points if "Count the 3 kinds" in point.text)
     assert point.text.endswith("(the budget was 45 minutes):")
     assert point.commands == (f"shootout upgrade {OLD} {NEW} --settings my.cnf --budget 90",)
 
@@ -398,7 +398,7 @@ def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> Non
     same = OptionFate(option="back_log", value="9", variable="back_log", old="9", new="9")
     unknown = OptionFate(option="a", value="1", variable="a", old=None, new="2")
     left_out = "my.cnf: left out: port, because."
-    missing = f"my.cnf: a: {OLD} has no variable of that name, so they are not compared."
+    missing = f"my.cnf: a: {OLD} has no variable of that name, so it is not compared."
     assert lines(same) == ["my.cnf: the new server takes every option as the old one does.", left_out]
     assert lines(unknown) == [missing, left_out]
     kept = "my.cnf: the new server takes the other 1 option as the old one does."
@@ -738,6 +738,7 @@ def test_an_interruption_keeps_the_page_and_names_the_whole_command(
         f"--budget 40 --without time --out {out} --resume"
     )
     assert "not reached; --resume does it" in page.read_text("utf-8")
+    assert f" --out {out} --resume" in Document(page.read_text("utf-8")).text
 
 
 def test_the_first_page_shows_the_worst_and_the_best_the_plans_and_what_to_set(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_an_id_may_be_cut_short_where_it_stays_unique(written: str, meant: str) 
         ("mysql-57", "unknown server 'mysql-57'; did you mean 'mysql-5.7.22'?"),
         ("mariadb1011", "unknown server 'mariadb1011'; did you mean 'mariadb-10.11'?"),
         ("", "unknown server ''; known: mysql-4.1.22, "),
+        ("my.cnf", "unknown server 'my.cnf'\nSettings follow a server: SERVER@my.cnf"),
     ],
 )
 def test_what_names_no_server_or_several_is_said(written: str, said: str) -> None:
