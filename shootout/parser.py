@@ -83,6 +83,9 @@ class Parser(argparse.ArgumentParser):
         return f"{text}\n`{self.prog} COMMAND --help` shows options and examples.\n"
 
     def error(self, message: str) -> NoReturn:
+        if message.endswith(": ACTION"):
+            (actions,) = (each.choices for each in self._actions if each.metavar == "ACTION")
+            message = f"expected one of {', '.join(actions or ())}"
         raise InputError(f"{message}\n`{self.prog} --help` lists the options.")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -104,11 +104,15 @@ def _of_head(comparison: CountComparison, head: str) -> str:
     worse = [(each.ratio, each) for each in changes if each.ratio and each.verdict is Verdict.REGRESSED]
     better = sum(change.verdict is Verdict.IMPROVED for change in changes)
     of = figures.counted(len(changes), "kind")
-    said = f"{head} executes more instructions than {comparison.base} for {len(worse)} of {of}"
-    if worse:
-        ratio, most = max(worse, key=lambda each: each[0].estimate)
-        said += f" (most: {factor(ratio, PLACES)}, {most.kind} of {most.workload})"
-    return f"{said}, fewer for {better}."
+    if not worse:
+        return (
+            f"{head} executes fewer instructions than {comparison.base} for {better} of {of}, more for none."
+        )
+    ratio, most = max(worse, key=lambda each: each[0].estimate)
+    return (
+        f"{head} executes more instructions than {base} for {len(worse)} of {of} "
+        f"(most: {factor(ratio, PLACES)}, {most.kind} of {most.workload}), fewer for {better or 'none'}."
+    )
 
 
 # --- topics --------------------------------------------------------------------------------------------

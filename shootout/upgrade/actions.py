@@ -16,6 +16,7 @@ from shootout.upgrade.judge import Findings, place
 from shootout.upgrade.settable import end, instructions, settings_to_set
 
 LINES_MAX = 7
+WHOLE_MIN = 90.0  # minutes in which the whole catalogue is counted, and all else is measured
 
 
 def todo(found: Findings) -> Topic | None:
@@ -94,8 +95,13 @@ def _open(found: Findings) -> Iterator[Point]:
     if parts := (*found.missing, *found.unmeasured):
         missing = ", ".join(dict.fromkeys(parts))
         yield Point(f"Measure what is missing, {missing}:", commands=(shlex.join([*asked, "--resume"]),))
-    failures = found.counted.document.failures if found.counted else ()
-    if left_out := {(each.workload, each.kind) for each in failures if is_left_out(each)}:
-        more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
+    counts = found.counted.document if found.counted else None
+    left_out = (
+        {(each.workload, each.kind) for each in counts.failures if is_left_out(each)} if counts else set()
+    )
+    if counts and left_out:
+        done = len({(each.workload, each.name) for each in counts.kinds} - left_out)
+        wanted = min(document.budget_min * (1 + len(left_out) / max(1, done)), WHOLE_MIN)
+        more = shlex.join([*asked, "--budget", f"{max(wanted, 2 * document.budget_min):.0f}"])
         was = f"(the budget was {document.budget_min:g} minutes)"
         yield Point(f"Count the {counted(len(left_out), 'kind')} that were left out {was}:", commands=(more,))
