@@ -103,11 +103,11 @@ def _of_head(comparison: CountComparison, head: str) -> str:
         return f"{head} could not be compared with {comparison.base}."
     worse = [(each.ratio, each) for each in changes if each.ratio and each.verdict is Verdict.REGRESSED]
     better = sum(change.verdict is Verdict.IMPROVED for change in changes)
-    of = figures.counted(len(changes), "kind")
+    base, of = comparison.base, figures.counted(len(changes), "kind")
+    if not worse and not better:
+        return f"{head} against {base}: no certain change of instructions in {of}."
     if not worse:
-        return (
-            f"{head} executes fewer instructions than {comparison.base} for {better} of {of}, more for none."
-        )
+        return f"{head} executes fewer instructions than {base} for {better} of {of}, more for none."
     ratio, most = max(worse, key=lambda each: each[0].estimate)
     return (
         f"{head} executes more instructions than {base} for {len(worse)} of {of} "
