@@ -18,7 +18,6 @@ from shootout.inputs import workload
 from shootout.measure import dataset
 from shootout.measure.dataset import Template
 from shootout.model.plan import Dataset
-from shootout.model.program import Program
 from shootout.model.workload import Integer, Parameter
 from shootout.servers.processes.instances import Instance, start
 from shootout.servers.sources.trees import Tree
@@ -209,7 +208,7 @@ def test_latencies_fill_the_window(instance: Instance) -> None:
 
 
 def test_each_kind_has_its_latencies(instance: Instance) -> None:
-    program = msgspec.json.decode(shipped("oltp_read_write"), type=Program)
+    program = workload.compile_program("oltp_read_write", workload.load("oltp_read_write"), DATASET)
     taken = one_slice(shipped("oltp_read_write"), instance, 1, window_s=0.5)
     statements = dict(zip([kind.name for kind in program.kinds], taken.statements, strict=True))
     assert set(statements) == {
