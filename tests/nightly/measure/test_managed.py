@@ -45,9 +45,8 @@ def instance(managed_server: ManagedServer, tmp_path: Path) -> Iterator[Instance
         yield started
 
 
-def program(managed_server: ManagedServer, name: str, load: Load = workload.CLOSED_LOOP) -> bytes:
-    compiled = workload.compile_program(name, workload.load(name), managed_server.datasets[0], load)
-    return msgspec.json.encode(compiled)
+def program(managed_server: ManagedServer, name: str, load: Load = workload.CLOSED_LOOP) -> Program:
+    return workload.compile_program(name, workload.load(name), managed_server.datasets[0], load)
 
 
 def test_each_start_has_the_rows_of_a_fresh_load(managed_server: ManagedServer, tmp_path: Path) -> None:
@@ -98,14 +97,14 @@ def measured(
 ) -> dict[int, Samples]:
     """Two measurements; each command takes longer by `share` of 0.1 ms, a transaction's latency."""
     size.write(preload.pairs(share * 1e-4, size.file.parent))
-    engine = Engine(program(server, kind), 1)
+    engine = Engine(msgspec.json.encode(program(server, kind)), 1)
     connect(engine, instance, SCHEMA, 1)
     records = [
         measure_block(
             "block",
             start,
             [managed.handle("s", instance)],
-            program=msgspec.json.decode(program(server, kind), type=Program),
+            program=program(server, kind),
             driver=engine,
             sampling=Sampling(slice_s=0.02, ramp_s=0.005, measure_s=0.2, warmup_max_s=1.0),
             load=workload.CLOSED_LOOP,
@@ -126,7 +125,8 @@ def of_statements(samples: Samples) -> dict[str, float]:
 
 def test_too_many_prepared_statements_are_reported(managed_server: ManagedServer, instance: Instance) -> None:
     instance.query("SET GLOBAL max_prepared_stmt_count = 10")
-    engine = Engine(program(managed_server, "oltp_read_write", Load(protocol="prepared")), 1)
+    prepared = program(managed_server, "oltp_read_write", Load(protocol="prepared"))
+    engine = Engine(msgspec.json.encode(prepared), 1)
     with pytest.raises(MeasureError, match=r"0 of 4 .*\(1461\).*max_prepared_stmt_count = 10"):
         connect(engine, instance, SCHEMA, 4)
 
@@ -136,7 +136,7 @@ def test_too_many_connections_are_reported_with_the_limit(
 ) -> None:
     instance.query("SET GLOBAL max_connections = 10")
     files = len(list(Path("/proc/self/fd").iterdir()))
-    engine = Engine(program(managed_server, "oltp_point_select"), 1)
+    engine = Engine(msgspec.json.encode(program(managed_server, "oltp_point_select")), 1)
     message = r"^\d+ of 200 connections opened: Too many connections \(1040\)"
     with pytest.raises(MeasureError, match=message) as caught:
         connect(engine, instance, SCHEMA, 200)
@@ -156,7 +156,7 @@ from shootout.servers.running import Login
 children.OPEN_FILES = 40  # far fewer than the 50 connections that the server allows
 server = SimpleNamespace(login=Login(*{login!r}), post_mortem=lambda: "")
 try:
-    managed.connect(Engine({program(managed_server, "oltp_point_select")!r}, 1), server, {SCHEMA!r}, 200)
+    managed.connect(Engine({msgspec.json.encode(program(managed_server, "oltp_point_select"))!r}, 1), server, {SCHEMA!r}, 200)
 except Exception as error:
     print(error)
 """
