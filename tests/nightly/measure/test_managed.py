@@ -147,6 +147,7 @@ def test_too_many_connections_are_reported_with_the_limit(
 
 def test_a_limit_of_open_files_is_reported(managed_server: ManagedServer, instance: Instance) -> None:
     login = (instance.login.address, instance.login.user, instance.login.password)
+    encoded = msgspec.json.encode(program(managed_server, "oltp_point_select"))
     code = f"""
 from types import SimpleNamespace
 from shootout.measure import managed
@@ -156,7 +157,7 @@ from shootout.servers.running import Login
 children.OPEN_FILES = 40  # far fewer than the 50 connections that the server allows
 server = SimpleNamespace(login=Login(*{login!r}), post_mortem=lambda: "")
 try:
-    managed.connect(Engine({msgspec.json.encode(program(managed_server, "oltp_point_select"))!r}, 1), server, {SCHEMA!r}, 200)
+    managed.connect(Engine({encoded!r}, 1), server, {SCHEMA!r}, 200)
 except Exception as error:
     print(error)
 """
