@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -12,10 +13,11 @@ from msgspec.structs import replace
 from shootout import app, command, files
 from shootout.answer import Answer
 from shootout.capability import Capability
-from shootout.errors import InputError, leaving_out
+from shootout.errors import InputError, Skip, leaving_out
 from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option, refuse_renamed
 from shootout.parser import Parser
+from shootout.report import commands
 from shootout.upgrade import answer, judge, measure, question
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import Part, UpgradeDocument
@@ -89,7 +91,14 @@ class Upgrade(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge an upgrade again; its base is always the old server."""
-        return answer.answer(judge.read(UPGRADES.read(path), path.parents[1]))
+        results = path.parents[1]
+        return answer.answer(judge.read(UPGRADES.read(path), results, commands.out_of(results)))
+
+    def answers(self, results: Path, skip: Skip) -> Iterator[tuple[str, Answer]]:
+        """List the upgrades for pages, whose commands name no folder of this machine."""
+        for path in reversed(UPGRADES.find(results)):
+            with leaving_out(skip):
+                yield self.id_of(path), answer.answer(judge.read(UPGRADES.read(path), results))
 
 
 def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:

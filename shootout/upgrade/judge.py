@@ -21,7 +21,6 @@ from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
-from shootout.report import commands
 from shootout.settings import differences
 from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
@@ -432,7 +431,7 @@ def _old_values(run: Comparison, cell: CellComparison) -> tuple[str, ...]:
     return tuple(each for each in every if {*" ,+"}.isdisjoint(each))[:TIMED_MAX]
 
 
-def read(document: UpgradeDocument, results: Path) -> Findings:
+def read(document: UpgradeDocument, results: Path, out: Path | None = None) -> Findings:
     """Judge what the parts measured; a document that cannot be read is named and left out."""
     unreadable: list[str] = []
 
@@ -456,5 +455,5 @@ def read(document: UpgradeDocument, results: Path) -> Findings:
         tuple(run for run in runs if run is not None),
         run(document.timed),
         tuple(dict.fromkeys(unreadable)),  # several runs share a ledger
-        commands.out_of(results),
+        out,
     )
