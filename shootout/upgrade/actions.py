@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from shootout.answer import Point, Topic
 from shootout.count.values import CountChange, is_left_out
 from shootout.figures import counted
+from shootout.inputs.options import BUDGET_MAX_MIN
 from shootout.model.verdict import Verdict
 from shootout.report import commands
 from shootout.report.differing import listed
@@ -16,7 +17,6 @@ from shootout.upgrade.judge import Findings, place
 from shootout.upgrade.settable import end, instructions, settings_to_set
 
 LINES_MAX = 7
-WHOLE_MIN = 90.0  # minutes in which the whole catalogue is counted, and all else is measured
 
 
 def todo(found: Findings) -> Topic | None:
@@ -28,7 +28,7 @@ def todo(found: Findings) -> Topic | None:
         kept = LINES_MAX - 1 - len(open_)
         lines = [*lines[:kept], Point(f"{len(lines) - kept} more steps: see below.")]
     own = "Measure your own statements with --add-workloads learned/workload.toml, which this makes:"
-    learn = Point(own, commands=("shootout learn slow.log",))
+    learn = Point(own, commands=("shootout learn --schema dump.sql --queries slow.log --out learned",))
     shown = [*lines, *open_, *([] if found.document.own else [learn])][:LINES_MAX]
     return Topic("What to do", points=tuple(shown)) if shown else None
 
@@ -101,7 +101,7 @@ def _open(found: Findings) -> Iterator[Point]:
     )
     if counts and left_out:
         done = len({(each.workload, each.name) for each in counts.kinds} - left_out)
-        wanted = min(document.budget_min * (1 + len(left_out) / max(1, done)), WHOLE_MIN)
-        more = shlex.join([*asked, "--budget", f"{max(wanted, 2 * document.budget_min):.0f}"])
-        was = f"(the budget was {document.budget_min:g} minutes)"
-        yield Point(f"Count the {counted(len(left_out), 'kind')} that were left out {was}:", commands=(more,))
+        wanted = min(document.budget_min * (1 + len(left_out) / max(1, done)), BUDGET_MAX_MIN)
+        more = shlex.join([*asked, "--budget", f"{wanted:.0f}"])
+        kinds = counted(len(left_out), "kind")
+        yield Point(f"Count the {kinds} that were left out; at the pace so far, it takes:", commands=(more,))
