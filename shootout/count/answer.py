@@ -27,6 +27,9 @@ from shootout.numbers import share
 
 HEADS_MAX = 2  # with a sentence of their own, and all rows in the terminal
 FUNCTIONS_MAX = 8  # of a kind on each server
+QUOTIENT = (
+    "A change compares equal statements start by start, so the quotient of the printed means may differ."
+)
 
 
 def answer(comparison: CountComparison) -> Answer:
@@ -51,8 +54,7 @@ def answer(comparison: CountComparison) -> Answer:
         ),
         conditions=(
             f"Instructions of the connection's thread for each statement, counted by {document.valgrind}: "
-            "work, not time. A change compares equal statements start by start, so the quotient of the "
-            "printed means may differ."
+            f"work, not time. {QUOTIENT}"
         ),
         footer=f"Counted {figures.moment(document.started)} by shootout {document.version}.",
         listed=(figures.moment(document.started), ", ".join(labels)),

@@ -11,6 +11,7 @@ from shootout.analysis.exit_codes import exit_code
 from shootout.answer import SYMBOLS, Answer, Link, Mark, Table, Topic, filled, joined
 from shootout.answer import change as change_of
 from shootout.count import findings
+from shootout.count.answer import QUOTIENT
 from shootout.count.values import is_left_out
 from shootout.figures import counted
 from shootout.model.execution_plan import PlanChange
@@ -199,6 +200,7 @@ def _statements(found: Findings) -> Iterator[Topic]:
         f"{same} the same, {open_} undecided, {sum(not each.ratio for each in found.changes)} not compared. "
         f"Counted with settings {document.settings} on "
         f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
+        QUOTIENT,
     )
     if document.once:
         kinds = ", ".join(kind for _, kind in document.once)
